@@ -3,10 +3,9 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-COMPILED := .venv-compiled
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test interop-spark lint format audit codegen peers bench soak sim compiled test-compiled clean
+.PHONY: help install demo test interop-spark lint format audit codegen peers bench soak sim clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -49,9 +48,9 @@ soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then t
 	    tests/protocol/test_against_kafka_python.py
 
 sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS and QUORUM_SEEDS for whole brokers and real logs)
-	$(BIN)/python -m penstock.testing.simulation --level raft --seeds $${SEEDS:-0..2000}
-	$(BIN)/python -m penstock.testing.simulation --level quorum --seeds $${QUORUM_SEEDS:-0..100}
-	$(BIN)/python -m penstock.testing.simulation --level cluster --seeds $${CLUSTER_SEEDS:-0..500}
+	$(BIN)/python -m penstock_simulation --level raft --seeds $${SEEDS:-0..2000}
+	$(BIN)/python -m penstock_simulation --level quorum --seeds $${QUORUM_SEEDS:-0..100}
+	$(BIN)/python -m penstock_simulation --level cluster --seeds $${CLUSTER_SEEDS:-0..500}
 
 interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, against the broker and beside our source
 	$(BIN)/python -m tools.setup_spark_connector
@@ -64,25 +63,11 @@ audit: install  ## known vulnerabilities of what is pinned; asks the index, so i
 peers: install  ## get what `penstock bench --peers` compares with: Kafka, NATS, Redis, RabbitMQ
 	$(BIN)/python -m tools.setup_peers
 
-bench: install $(wildcard $(COMPILED)/.installed)  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
+bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)
 
-compiled: $(COMPILED)/.installed  ## make .venv-compiled, whose penstock has its hot path compiled by mypyc
-
-$(COMPILED)/.installed: hatch_build.py pyproject.toml requirements-dev.txt $(shell find src -name '*.py')
-	$(PYTHON) -m venv $(COMPILED)
-	$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt setuptools
-	PENSTOCK_MYPYC=1 $(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	    --no-build-isolation --force-reinstall .
-	@touch $@
-
-test-compiled: compiled  ## the tests of the packages with compiled modules, on the compiled ones
-	$(COMPILED)/bin/python -m pytest -n 2 --dist loadgroup \
-	    tests/cluster tests/gateway tests/observability tests/protocol tests/server tests/storage
-
-codegen: install  ## rewrite protocol/messages from Kafka's message definitions
-	$(BIN)/python -m tools.codegen --model tools/codegen/messages.json \
-	    ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages
+codegen: install  ## rewrite protocol/messages (DEFINITIONS=DIR: from Kafka's definition files in DIR)
+	$(BIN)/python -m tools.codegen $(if $(DEFINITIONS),--definitions $(DEFINITIONS))
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) $(COMPILED) .audit .peers .mypy_cache .ruff_cache .import_linter_cache tests/interop/js/node_modules
+	rm -rf $(VENV) .audit .peers .mypy_cache .ruff_cache .import_linter_cache tests/interop/js/node_modules

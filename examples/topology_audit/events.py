@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from confluent_kafka.admin import AdminClient
 
 from examples.messages import Message
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from penstock.protocol.apis import APIS
 
 TOPICS = {"topology": 1, "topology_apis": 1}
@@ -46,7 +46,7 @@ async def api_versions(bootstrap_servers: str) -> dict[int, dict[str, tuple[int,
     found: dict[int, dict[str, tuple[int, int]]] = {}
     async with Client(bootstrap_servers) as client:
         for broker in sorted((await client.metadata([])).brokers):
-            versions = (await client.connection_to(broker)).introduced.versions
+            versions = (await client.connection_to(broker)).info.versions
             found[broker] = {
                 APIS[key].name if key in APIS else str(key): versions[key] for key in sorted(versions)
             }

@@ -49,12 +49,12 @@ def call_command(*arguments: str, stdin: str | bytes = "") -> "subprocess.Comple
         patch.setenv("COLUMNS", ENVIRONMENT["COLUMNS"])
         patch.setenv("NO_COLOR", ENVIRONMENT["NO_COLOR"])
         exit_code = main.run(arguments)
-    told = []
+    printed = []
     for stream in (out, err):
         stream.flush()
         assert isinstance(stream.buffer, io.BytesIO)
-        told.append(stream.buffer.getvalue().decode(errors="backslashreplace"))
-    return subprocess.CompletedProcess(arguments, exit_code, *told)
+        printed.append(stream.buffer.getvalue().decode(errors="backslashreplace"))
+    return subprocess.CompletedProcess(arguments, exit_code, *printed)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from penstock.cli.config import Kind, Operation, split_arguments
+from penstock.cli.config import Kind, Operation, parse_arguments
 from penstock.cli.errors import CommandError
 from penstock.cli.main import run
 from penstock.config.table import BROKER, GROUP, TOPIC
@@ -21,10 +21,10 @@ from tests.cli.conftest import Penstock
         ("broker-logger", ["a"], "DELETE", (None, {"a": None})),
     ],
 )
-def test_whose_settings_comes_first_and_a_brokers_number_may_be_left_out(
+def test_the_name_comes_first_and_a_brokers_number_is_optional(
     kind: Kind, arguments: list[str], operation: Operation, expected: object
 ) -> None:
-    assert split_arguments(kind, arguments, operation) == expected
+    assert parse_arguments(kind, arguments, operation) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_settings_that_are_not_well_formed_are_refused(
     kind: Kind, arguments: list[str], operation: Operation
 ) -> None:
     with pytest.raises(CommandError):
-        split_arguments(kind, arguments, operation)
+        parse_arguments(kind, arguments, operation)
 
 
 def test_list_shows_every_property_with_default_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,17 +58,17 @@ def test_a_group_of_commands_alone_shows_its_help(capsys: pytest.CaptureFixture[
     assert captured.err == ""
 
 
-def test_what_nobody_expected_is_still_one_line(
+def test_an_unhandled_error_is_still_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_path: object) -> None:
         raise RuntimeError("two\nlines")
 
     monkeypatch.delenv("PENSTOCK_DEBUG", raising=False)
-    monkeypatch.setattr("penstock.cli.data_directory.os.path.isdir", fail)
+    monkeypatch.setattr("penstock.cli.log.data_directory.os.path.isdir", fail)
     assert run(["log", "verify", "."]) == 1
     captured = capsys.readouterr()
-    assert "this should not happen (RuntimeError: two lines)" in captured.err
+    assert "unhandled error (RuntimeError: two lines)" in captured.err
     assert captured.err.count("\n") == 1
 
 
@@ -86,7 +86,7 @@ def test_what_nobody_expected_is_still_one_line(
     ],
     ids=lambda given: " ".join(given[:2]) if isinstance(given, list) else "",
 )
-def test_a_command_ends_its_process_well_and_without_noise(
+def test_a_command_ends_its_process_with_0_and_prints_no_errors(
     arguments: list[str], stdin: str, topic: str, shared_broker: BrokerProcess
 ) -> None:
     """Threads of a client may neither keep the process nor print, which only a process can tell."""
@@ -95,7 +95,7 @@ def test_a_command_ends_its_process_well_and_without_noise(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_reader_that_goes_away_is_not_worth_a_word() -> None:
+def test_a_closed_pipe_prints_no_error() -> None:
     writer = subprocess.Popen(
         [sys.executable, "-m", "penstock.cli.main", "config", "list"],
         stdout=subprocess.PIPE,

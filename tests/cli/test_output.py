@@ -17,7 +17,7 @@ def test_a_table_in_a_pipe_is_plain_columns_that_are_never_cut(capsys: pytest.Ca
     header, first, second = capsys.readouterr().out.splitlines()
     assert header.split() == ["NAME", "COUNT"]
     assert first == "x" * 300 + "  1"
-    assert second == "y"
+    assert second == "y" + " " * 301 + "-"
 
 
 def test_a_table_on_a_terminal_shows_brackets_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

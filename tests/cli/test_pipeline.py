@@ -12,10 +12,10 @@ for command in ("check", "run", "status"):
 """
 
 
-def test_every_command_says_in_one_line_what_to_install() -> None:
+def test_every_command_names_the_package_to_install_in_one_line() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _WITHOUT_YAML], check=False, capture_output=True, text=True, timeout=60
     )
-    told = "penstock: pipelines need yaml: install it with `pip install 'penstock-broker[spark,jre]'`"
-    assert done.stderr.splitlines() == [told] * 3
+    printed = "penstock: pipelines need yaml: install it with `pip install 'penstock-broker[spark,jre]'`"
+    assert done.stderr.splitlines() == [printed] * 3
     assert (done.returncode, done.stdout) == (0, "")

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from penstock.cli.errors import CommandError
+from penstock.cli.produce import LineError, LineParser, parse_header
 from tests.cli.conftest import Penstock, run_command
 from tests.support.broker import BrokerProcess
 
@@ -13,9 +15,7 @@ def records(penstock: Penstock, topic: str, *options: str) -> list[dict[str, Any
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_each_line_becomes_a_record_and_what_was_acknowledged_is_counted(
-    penstock: Penstock, topic: str
-) -> None:
+def test_each_line_becomes_a_record_and_acknowledgements_are_counted(penstock: Penstock, topic: str) -> None:
     done = penstock("produce", topic, "--partition", "0", stdin="one\n\nthree")
     assert done.stdout == f"3 record(s) acknowledged in topic {topic}\n"
     assert [each["value"] for each in records(penstock, topic)] == ["one", "", "three"]
@@ -68,13 +68,13 @@ def test_one_key_always_goes_to_one_partition(penstock: Penstock, topic: str) ->
     assert len({(each["key"], each["partition"]) for each in found}) == 20
 
 
-def test_an_unknown_topic_is_not_made_by_a_slip_of_the_finger(penstock: Penstock, topic: str) -> None:
+def test_a_misspelt_topic_is_not_created(penstock: Penstock, topic: str) -> None:
     failed = penstock("produce", topic + "x", stdin="a\n", fails=True)
     assert failed.stderr == f"penstock: there is no topic {topic}x: did you mean {topic}?\n"
     assert topic + "x" not in penstock("topic", "list").stdout
 
 
-def test_a_line_without_separator_stops_with_its_place_and_keeps_what_was_sent(
+def test_a_line_without_separator_stops_with_its_number_and_keeps_the_lines_before(
     penstock: Penstock, topic: str
 ) -> None:
     failed = penstock("produce", topic, "--key-separator", ":", stdin="a:1\nb\nc:3\n", fails=True)
@@ -86,7 +86,7 @@ def test_a_record_that_the_broker_refuses_makes_the_command_fail(penstock: Penst
     penstock("config", "set", "topic", topic, "max.message.bytes=1000")
     failed = penstock("produce", topic, stdin="x" * 5000 + "\n", fails=True)
     assert "1 record(s) were not acknowledged: " in failed.stderr
-    assert "max.message.bytes says how large a record may be" in failed.stderr
+    assert "max.message.bytes limits the size of a record" in failed.stderr
 
 
 def test_a_compacted_topic_wants_keys_and_the_command_says_so(penstock: Penstock, topic: str) -> None:
@@ -103,9 +103,7 @@ def test_a_compacted_topic_wants_keys_and_the_command_says_so(penstock: Penstock
         (["--key", "a", "--key-separator", ":"], "exclude each other"),
     ],
 )
-def test_what_cannot_be_sent_is_one_line(
-    penstock: Penstock, topic: str, options: list[str], words: str
-) -> None:
+def test_wrong_options_are_one_line(penstock: Penstock, topic: str, options: list[str], words: str) -> None:
     assert words in penstock("produce", topic, *options, fails=True).stderr
 
 
@@ -114,6 +112,42 @@ def test_without_a_topic_and_a_terminal_it_says_how_to_name_one(penstock: Pensto
     assert failed.stderr == "penstock: say which topic: `penstock produce TOPIC < lines`\n"
 
 
-def test_what_nobody_acknowledges_is_not_said_to_be_acknowledged(penstock: Penstock, topic: str) -> None:
+def test_without_acknowledgements_records_only_count_as_sent(penstock: Penstock, topic: str) -> None:
     done = penstock("produce", topic, "--acks", "0", stdin="one\ntwo\n")
     assert done.stdout == f"2 record(s) sent to topic {topic}; with --acks 0 no broker acknowledges them\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [(b"a\n", b"a"), (b"a\r\n", b"a"), (b"a", b"a"), (b"a\r", b"a\r"), (b"\n", b""), (b"a\n\n", b"a\n")],
+)
+def test_the_end_of_a_line_is_not_part_of_the_value(line: bytes, value: bytes) -> None:
+    assert LineParser().parse(line) == (None, value)
+
+
+def test_the_first_separator_ends_the_key() -> None:
+    assert LineParser(key_separator=b": ").parse(b"user: a: b\n") == (b"user", b"a: b")
+
+
+def test_a_line_without_the_separator_is_no_record() -> None:
+    with pytest.raises(LineError, match="no key separator ':'"):
+        LineParser(key_separator=b":").parse(b"user\n")
+
+
+def test_a_fixed_key_goes_with_every_line() -> None:
+    assert LineParser(key=b"k").parse(b"v\n") == (b"k", b"v")
+
+
+def test_the_null_token_is_a_tombstone_and_an_empty_value_is_not() -> None:
+    maker = LineParser(key_separator=b":", null_value=b"NULL")
+    assert maker.parse(b"k:NULL\n") == (b"k", None)
+    assert maker.parse(b"k:\n") == (b"k", b"")
+    assert maker.parse(b"NULL:v\n") == (b"NULL", b"v")
+
+
+def test_a_header_may_have_an_empty_value_or_none() -> None:
+    assert parse_header("a=b=c") == ("a", b"b=c")
+    assert parse_header("a=") == ("a", b"")
+    assert parse_header("a") == ("a", None)
+    with pytest.raises(CommandError, match="has no name"):
+        parse_header("=b")

@@ -20,18 +20,18 @@ def test_a_quota_is_set_shown_and_removed(penstock: Penstock) -> None:
 
 
 def test_limits_are_shown_as_they_were_given(penstock: Penstock) -> None:
-    told = penstock("quota", "set", "produce=1048576", "request=12.5", *ALICE).stdout
-    assert told.splitlines() == [
+    printed = penstock("quota", "set", "produce=1048576", "request=12.5", *ALICE).stdout
+    assert printed.splitlines() == [
         "user=alice, client-id=<default>: producer_byte_rate is 1048576",
         "user=alice, client-id=<default>: request_percentage is 12.5",
     ]
     rows = [line.split()[-2:] for line in penstock("quota", "list").stdout.splitlines()[1:]]
     assert sorted(rows) == [["producer_byte_rate", "1048576"], ["request_percentage", "12.5"]]
-    assert "is taken away" in penstock("quota", "remove", "produce", "request", *ALICE).stdout
+    assert "is removed" in penstock("quota", "remove", "produce", "request", *ALICE).stdout
 
 
-def test_what_cannot_be_set_is_said_in_one_line(penstock: Penstock) -> None:
-    assert "Give --user" in penstock("quota", "set", "produce=1", fails=True).stderr
+def test_an_invalid_quota_is_one_line(penstock: Penstock) -> None:
+    assert "give --user" in penstock("quota", "set", "produce=1", fails=True).stderr
     assert "write KEY=NUMBER" in penstock("quota", "set", "produce=much", *ALICE, fails=True).stderr
     wrong = penstock("quota", "set", "bytes=1", *ALICE, fails=True).stderr
     assert "Invalid configuration key bytes" in wrong

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import run
-from penstock.spark.lake.formats import open_table
-from penstock.spark.lake.table import FORMATS, Format, Table
+from penstock.spark.lake.formats import TABLE_FORMATS, open_table
+from penstock.spark.lake.table import Table
 from tests.spark.lake.support import prepared, put, rows_of
 
 
-@pytest.fixture(params=FORMATS)
+@pytest.fixture(params=TABLE_FORMATS)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     """Three batches, a file each."""
-    wanted: Format = request.param
+    wanted: str = request.param
     made = open_table(str(tmp_path / "orders"), wanted)
     for at in range(3):
         put(made, rows_of(at), batch=("a-query", at), partition_by=("place",))
@@ -52,7 +52,7 @@ def test_compact_merges_small_files(table: Table, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "there is nothing to merge\n"
 
 
-def test_vacuum_only_shows_what_can_go_unless_it_is_told_to_remove(
+def test_vacuum_only_lists_files_without_the_option_to_remove_them(
     table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def files() -> set[str]:
@@ -66,7 +66,7 @@ def test_vacuum_only_shows_what_can_go_unless_it_is_told_to_remove(
     os.utime(orphan, (0, 0))
     assert run(["table", "vacuum", table.path]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert shown == [os.path.relpath(orphan, table.path), "1 file(s) can go: run it with --remove"]
+    assert shown == [os.path.relpath(orphan, table.path), "1 file(s) can be removed: run it with --remove"]
     assert os.path.exists(orphan)
     assert run(["table", "vacuum", table.path, "--remove"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "removed 1 file(s)"
@@ -79,14 +79,17 @@ def test_a_path_without_a_table_is_one_clear_line(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["table", command, str(tmp_path)]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"penstock: there is no table at {tmp_path}: ")
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"penstock: there is no table at {tmp_path}: ")
+    assert printed.count("\n") == 1
 
 
 def test_a_wrong_age_is_refused_with_an_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "vacuum", str(tmp_path), "--older-than", "a week"]) == 2
-    assert capsys.readouterr().err == "penstock: an age is like 90s, 30m, 12h or 7d, not 'a week'\n"
+    assert (
+        capsys.readouterr().err
+        == "penstock: --older-than 'a week' is not an age: write it like 90s, 30m, 12h or 7d\n"
+    )
 
 
 def test_a_damaged_table_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,6 +97,6 @@ def test_a_damaged_table_is_one_clear_line(tmp_path: Path, capsys: pytest.Captur
     log.mkdir()
     (log / f"{0:020d}.json").write_text("nonsense")
     assert run(["table", "show", str(tmp_path)]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"penstock: the Delta table at {tmp_path} cannot be read: ")
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"penstock: the Delta table at {tmp_path} cannot be read: ")
+    assert printed.count("\n") == 1

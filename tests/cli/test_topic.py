@@ -4,7 +4,7 @@ import uuid
 from tests.cli.conftest import Penstock, Send
 
 
-def test_a_topic_is_made_listed_described_enlarged_and_deleted(penstock: Penstock) -> None:
+def test_a_topic_is_created_listed_described_enlarged_and_deleted(penstock: Penstock) -> None:
     name = f"cli-{uuid.uuid4().hex[:12]}"
     made = penstock("topic", "create", name, "--partitions", "2", "-c", "retention.ms=60000")
     assert made.stdout == f"made topic {name}\n"
@@ -19,7 +19,7 @@ def test_a_topic_is_made_listed_described_enlarged_and_deleted(penstock: Penstoc
     assert name not in penstock("topic", "list").stdout
 
 
-def test_describe_shows_where_the_records_of_each_partition_begin_and_end(
+def test_describe_shows_the_start_and_end_offset_of_each_partition(
     penstock: Penstock, topic: str, send: Send
 ) -> None:
     send(topic, 1, ["a", "b", "c"])

@@ -18,7 +18,7 @@ def test_a_user_is_added_listed_and_removed(penstock: Penstock) -> None:
     assert name not in penstock("user", "list").stdout
 
 
-def test_what_cannot_be_done_with_a_user_is_told(penstock: Penstock) -> None:
+def test_invalid_users_and_mechanisms_are_refused(penstock: Penstock) -> None:
     assert "there is no user nobody" in penstock("user", "remove", "nobody", fails=True).stderr
     assert "the user's name is empty" in penstock("user", "add", "", "--password", "p", fails=True).stderr
     assert "the password is empty" in penstock("user", "add", "x", fails=True).stderr

@@ -102,7 +102,7 @@ def test_a_request_without_an_answer_is_not_waited_for() -> None:
 
     async def scenario() -> None:
         async with connected_to(serve) as connection:
-            connection.tell(0, 9, ProduceRequest(acks=0))
+            connection.send(0, 9, ProduceRequest(acks=0))
             assert key_of(await connection.call(18, 0, ASK)) == 7
 
     asyncio.run(scenario())

@@ -13,10 +13,10 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
 from penstock.protocol.records.batch import parse_header, set_base_offset_and_epoch
+from penstock.runtime.clock import ManualClock
 
 CONFIG = BrokerConfig()
 

@@ -2,7 +2,7 @@
 
 from penstock.cluster.append_queue import fail_all, resolve_below
 from penstock.cluster.commit import Commit
-from penstock.storage.log.errors import StorageError
+from penstock.storage.errors import StorageError
 
 
 class Producers:

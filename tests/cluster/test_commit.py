@@ -4,8 +4,8 @@ import gc
 import weakref
 
 from penstock.cluster.commit import Commit
-from penstock.observability.completion import Completion
-from penstock.storage.log.errors import LogError, StorageError
+from penstock.runtime.completion import Completion
+from penstock.storage.errors import LogError, StorageError
 
 
 def test_a_refused_commit_is_freed_without_the_collector() -> None:

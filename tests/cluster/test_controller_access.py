@@ -10,14 +10,18 @@ import pytest
 from penstock.client.connection import Connection, Disconnected
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.membership import Membership
-from penstock.cluster.controller_access import ControllerAccess, DecidesHere, NoController, NoProducerIds
+from penstock.cluster.controller_access import (
+    ControllerAccess,
+    ControllerIsLocal,
+    NoController,
+    NoProducerIds,
+)
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.live import LiveConfig
-from penstock.config.themes import replication
-from penstock.observability.clock import ManualClock
+from penstock.config.settings import replication
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
@@ -34,6 +38,7 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.runtime.clock import ManualClock
 from tests.cluster.support import MemorySink, metadata_log, nobody_refuses, registration, start
 
 CONFIG = BrokerConfig({"node.id": "2"})
@@ -129,7 +134,7 @@ def test_the_epoch_of_a_registration_is_what_later_requests_name() -> None:
             BrokerHeartbeatRequest: [BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False)],
         }
         assert await stage.access.register(registration(2), "cluster") == 77
-        answer = await stage.access.heartbeat(Wanted(metadata_offset=5))
+        answer = await stage.access.heartbeat(Heartbeat(metadata_offset=5))
         assert (answer.is_caught_up, answer.is_fenced, answer.should_shut_down) == (True, False, False)
         _, beat = stage.network.requests[-1]
         assert (beat.broker_id, beat.broker_epoch, beat.current_metadata_offset) == (2, 77, 5)
@@ -143,14 +148,14 @@ def test_a_broker_is_cut_off_when_no_heartbeat_was_answered_for_its_session() ->
         answered = BrokerHeartbeatResponse(is_caught_up=True, is_fenced=True)
         stage.network.answers = {BrokerHeartbeatRequest: [answered, Disconnected("cut off"), answered]}
         stage.clock.advance(session_ms)
-        await stage.access.heartbeat(Wanted(metadata_offset=1))
+        await stage.access.heartbeat(Heartbeat(metadata_offset=1))
         stage.clock.advance(session_ms)
         with pytest.raises(Disconnected):
-            await stage.access.heartbeat(Wanted(metadata_offset=1))
+            await stage.access.heartbeat(Heartbeat(metadata_offset=1))
         told = [stage.access.is_cut_off]
         stage.clock.advance(1)
         told.append(stage.access.is_cut_off)
-        await stage.access.heartbeat(Wanted(metadata_offset=1))
+        await stage.access.heartbeat(Heartbeat(metadata_offset=1))
         told.append(stage.access.is_cut_off)
         assert told == [False, True, False]
 
@@ -172,7 +177,7 @@ def test_without_a_leader_nobody_is_asked() -> None:
     async def scenario(stage: Stage) -> None:
         stage.view.leader = None
         with pytest.raises(NoController):
-            await stage.access.heartbeat(Wanted(metadata_offset=1))
+            await stage.access.heartbeat(Heartbeat(metadata_offset=1))
         assert stage.network.opened == []
 
     run(scenario)
@@ -184,7 +189,7 @@ def test_the_controller_of_this_node_is_asked_without_a_connection() -> None:
         await start(stage.controller, registration(2))
         stage.membership = Membership(stage.controller, stage.clock, nobody_refuses)
         await stage.access.register(registration(2), "cluster")
-        assert not (await stage.access.heartbeat(Wanted(metadata_offset=99))).is_fenced
+        assert not (await stage.access.heartbeat(Heartbeat(metadata_offset=99))).is_fenced
         first, second = [await stage.access.allocate_producer_ids() for _ in range(2)]
         assert set(first).isdisjoint(second)
         assert stage.network.opened == []
@@ -233,13 +238,13 @@ def test_a_request_is_given_back_when_this_node_becomes_the_controller_meanwhile
         forwarded = asyncio.ensure_future(stage.result(stage.access.forward(b"frame", b"", b"", 10_000)))
         await asyncio.sleep(0)
         stage.view.is_active = True
-        with pytest.raises(DecidesHere):
+        with pytest.raises(ControllerIsLocal):
             await forwarded
 
     run(scenario)
 
 
-def test_who_waits_for_a_leader_that_was_replaced_is_answered_by_the_new_one() -> None:
+def test_a_request_to_a_replaced_leader_is_answered_by_the_new_one() -> None:
     async def scenario(stage: Stage) -> None:
         stage.network.answers = {EnvelopeRequest: [None, EnvelopeResponse(response_data=b"done")]}
         task = asyncio.ensure_future(stage.access.forward(b"frame", b"", b"", 10_000))
@@ -253,7 +258,7 @@ def test_who_waits_for_a_leader_that_was_replaced_is_answered_by_the_new_one() -
     run(scenario)
 
 
-def test_what_is_being_done_is_not_asked_for_again_because_the_leader_was_not_heard_for_a_while() -> None:
+def test_a_request_in_progress_is_not_retried_because_the_leader_is_silent_for_a_while() -> None:
     async def scenario(stage: Stage) -> None:
         stage.network.answers = {EnvelopeRequest: [None, EnvelopeResponse(response_data=b"done")]}
         task = asyncio.ensure_future(stage.access.forward(b"frame", b"", b"", 10_000))
@@ -283,10 +288,10 @@ def test_a_forwarded_request_that_takes_long_holds_back_no_heartbeat() -> None:
         forwarding = asyncio.ensure_future(stage.access.forward(b"frame", b"", b"", 10_000))
         while not stage.network.requests:
             await asyncio.sleep(0)
-        await stage.access.heartbeat(Wanted(metadata_offset=1))
+        await stage.access.heartbeat(Heartbeat(metadata_offset=1))
         forwarding.cancel()
         await asyncio.gather(forwarding, return_exceptions=True)
-        await stage.access.heartbeat(Wanted(metadata_offset=1))
+        await stage.access.heartbeat(Heartbeat(metadata_offset=1))
         assert stage.network.opened == [1, 1], "one connection for clients, one for the broker itself"
 
     run(scenario)

@@ -123,7 +123,7 @@ def test_a_broker_that_is_not_fit_does_not_join() -> None:
     assert stale.wanted(10, 10, 1) is None
 
 
-def test_who_was_asked_for_counts_until_the_controller_has_decided() -> None:
+def test_a_requested_member_counts_until_the_controller_has_decided() -> None:
     followers = led(isr=(1, 2))
     followers.fetched(2, 50, 10, 10, 1)
     followers.fetched(3, 50, 10, 10, 1)
@@ -137,7 +137,7 @@ def test_who_was_asked_for_counts_until_the_controller_has_decided() -> None:
     assert followers.high_watermark(20, 500, min_isr=1) == 20
 
 
-def test_who_is_to_leave_counts_until_the_controller_has_decided() -> None:
+def test_a_replica_to_be_removed_counts_until_the_controller_has_decided() -> None:
     followers = led(isr=(1, 2))
     followers.fetched(2, 50, 5, 10, 1)
     wanted = followers.wanted(10, 5, 500)

@@ -8,8 +8,8 @@ from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.in_sync_requests import InSyncRequests
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
+from penstock.runtime.clock import ManualClock
 
 
 class Leader:
@@ -105,7 +105,7 @@ def test_a_leader_that_knows_too_little_waits_for_the_metadata() -> None:
     assert leader.events == ["asked"]
 
 
-def test_lag_is_looked_for_now_and_then() -> None:
+def test_lag_is_checked_periodically() -> None:
     async def scenario() -> None:
         leader, clock = Leader(), ManualClock()
         replica = cast("Replica", leader)

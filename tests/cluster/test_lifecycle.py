@@ -11,14 +11,14 @@ import pytest
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.config.broker import BrokerConfig
 from penstock.config.live import LiveConfig
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.runtime.clock import ManualClock
 from tests.cluster.support import MemorySink, disk_of, metadata_log, registration, start
 
 TIMEOUT_MS = 3000
@@ -44,7 +44,7 @@ class PlayedAccess:
         self.answers: list[HeartbeatAnswer | Exception] = [SERVING]
         self.registered = 0
         self.broker_epoch = -1
-        self.beats: list[Wanted] = []
+        self.beats: list[Heartbeat] = []
 
     async def register(self, _broker: BrokerRegistration, _cluster_id: str) -> int:
         self.registered += 1
@@ -53,7 +53,7 @@ class PlayedAccess:
             raise result
         return 3
 
-    async def heartbeat(self, wanted: Wanted) -> HeartbeatAnswer:
+    async def heartbeat(self, wanted: Heartbeat) -> HeartbeatAnswer:
         self.beats.append(wanted)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
@@ -112,7 +112,7 @@ def test_registering_goes_on_until_a_controller_is_found(failure: Exception) -> 
     run(scenario)
 
 
-def test_a_broker_of_another_cluster_is_told_at_once() -> None:
+def test_a_broker_of_another_cluster_is_refused_at_once() -> None:
     async def scenario(stage: Stage) -> None:
         stage.access.registrations = [Refusal(ErrorCode.INCONSISTENT_CLUSTER_ID, "no")]
         with pytest.raises(
@@ -124,7 +124,7 @@ def test_a_broker_of_another_cluster_is_told_at_once() -> None:
     run(scenario)
 
 
-def test_a_node_id_that_stays_taken_is_told_when_the_time_is_up() -> None:
+def test_a_node_id_that_stays_in_use_is_reported_after_the_timeout() -> None:
     async def scenario(stage: Stage) -> None:
         stage.access.registrations = [Refusal(ErrorCode.DUPLICATE_BROKER_REGISTRATION, "no")]
         with pytest.raises(NotAdmitted, match=f"node id 2 runs already.*for {TIMEOUT_MS} ms"):
@@ -161,7 +161,7 @@ def test_heartbeats_keep_their_interval_and_hurry_when_they_are_not_answered() -
     run(scenario)
 
 
-def test_a_broker_that_the_cluster_does_not_know_any_more_is_told_so_and_sends_no_more_heartbeats(
+def test_an_unregistered_broker_learns_that_and_sends_no_more_heartbeats(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def scenario(stage: Stage) -> None:
@@ -169,7 +169,7 @@ def test_a_broker_that_the_cluster_does_not_know_any_more_is_told_so_and_sends_n
         await stage.lifecycle.start()
         await stage.settle()
         stage.clock.advance(INTERVAL_MS)
-        assert "does not know this broker as node 2 any more" in await stage.lifecycle.evicted()
+        assert "the registration of node 2 is gone" in await stage.lifecycle.evicted()
         for _ in range(5):
             stage.clock.advance(INTERVAL_MS)
             await stage.settle()
@@ -193,7 +193,7 @@ def test_a_broker_that_reads_of_its_removal_in_the_metadata_needs_no_heartbeat_t
         await stage.settle()
         assert not evicted.done()
         await stage.controller.unregister_broker(2)
-        assert "does not know this broker as node 2 any more" in await evicted
+        assert "the registration of node 2 is gone" in await evicted
         assert len(stage.access.beats) == 1
 
     run(scenario)
@@ -231,13 +231,13 @@ def test_a_refused_heartbeat_is_said_once_until_one_is_taken_and_never_that_anot
 
     with caplog.at_level(logging.INFO):
         run(scenario)
-    assert [each.message for each in caplog.records].count("not so") == count
+    assert [each.message for each in caplog.records].count("Heartbeat refused: not so") == count
 
 
 def test_a_broker_that_is_evicted_before_it_serves_does_not_start() -> None:
     async def scenario(stage: Stage) -> None:
         stage.access.answers = [FENCED, STALE]
-        with pytest.raises(NotAdmitted, match="it was removed, or another broker has its id"):
+        with pytest.raises(NotAdmitted, match="was unregistered, or another broker has its id"):
             await stage.through(stage.lifecycle.start())
 
     run(scenario)
@@ -264,12 +264,12 @@ def test_a_broker_that_leaves_a_cluster_where_nobody_answers_goes_by_itself() ->
     run(scenario)
 
 
-def test_a_failed_disk_is_told_at_once_and_from_then_on() -> None:
+def test_a_failed_disk_is_reported_at_once_and_in_every_later_heartbeat() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.lifecycle.start()
         await stage.settle()
-        stage.lifecycle.disk_failed(OSError("broken"))
-        stage.lifecycle.disk_failed(OSError("broken"))
+        stage.lifecycle.on_disk_failure(OSError("broken"))
+        stage.lifecycle.on_disk_failure(OSError("broken"))
         await stage.settle()
         stage.clock.advance(INTERVAL_MS)
         await stage.settle()
@@ -281,7 +281,7 @@ def test_a_failed_disk_is_told_at_once_and_from_then_on() -> None:
 def test_a_broker_with_a_failed_disk_asks_to_be_let_go_and_waits_for_nobody() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.lifecycle.start()
-        stage.lifecycle.disk_failed(OSError("broken"))
+        stage.lifecycle.on_disk_failure(OSError("broken"))
         stage.access.answers = [LET_GO]
         await stage.lifecycle.leave()
         last = stage.access.beats[-1]

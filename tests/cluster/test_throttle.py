@@ -8,7 +8,7 @@ from penstock.cluster.replica import Replica
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 
 
 def test_a_rate_is_measured_over_the_time_since_the_oldest_sample() -> None:
@@ -75,7 +75,7 @@ def test_a_follower_that_is_in_sync_never_waits_but_what_it_takes_counts() -> No
     assert here.throttle.holds_back(replica("*", isr=(1, 2)), 3)
 
 
-def test_what_is_not_throttled_neither_waits_nor_counts() -> None:
+def test_an_unthrottled_partition_neither_waits_nor_counts() -> None:
     here = Throttled(100)
     here.throttle.record(replica(""), 500)
     assert not here.throttle.holds_back(replica("*"), 2)

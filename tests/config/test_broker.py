@@ -2,7 +2,7 @@ import pytest
 
 from penstock.config.broker import BrokerConfig, ConfigSource, load, unknown_names
 from penstock.config.property import ConfigError
-from penstock.config.themes import logs, network, replication, security
+from penstock.config.settings import logs, network, replication, security
 
 
 def test_without_settings_the_defaults_are_kafkas() -> None:
@@ -26,7 +26,7 @@ def test_an_unknown_setting_is_refused_with_the_nearest_known_one() -> None:
         load(None, ["num.partition=3"])
 
 
-def test_of_a_file_what_means_nothing_here_is_passed_over_and_told() -> None:
+def test_of_a_file_what_means_nothing_here_is_skipped_and_told() -> None:
     text = "zookeeper.connect=localhost:2181\nnum.partitions=3\nconfluent.balancer.enable=true\n"
     config = load(text)
     assert config[replication.NUM_PARTITIONS] == 3
@@ -136,7 +136,7 @@ def test_dynamic_settings_lie_over_static_ones_and_this_brokers_over_the_cluster
     assert static[network.MAX_CONNECTIONS] == 1
 
 
-def test_a_dynamic_setting_that_this_version_does_not_know_is_passed_over() -> None:
+def test_a_dynamic_setting_that_this_version_does_not_know_is_skipped() -> None:
     config = BrokerConfig(cluster_wide={"from.the.future": "1", "max.connections": "none"})
     assert config.settings() == {}
 

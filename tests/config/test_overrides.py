@@ -46,7 +46,7 @@ def test_a_policy_named_twice_is_one_and_none_at_all_keeps_everything() -> None:
     assert topic_config(BROKER, {"cleanup.policy": ""}).cleanup_policy == frozenset()
 
 
-def test_an_override_that_this_version_does_not_understand_is_passed_over() -> None:
+def test_an_override_that_this_version_does_not_understand_is_skipped() -> None:
     assert topic_config(BROKER, {"future": "1", "segment.bytes": "huge"}) == TopicConfig()
 
 

@@ -1,14 +1,14 @@
 import pytest
 
 from penstock.config.property import ConfigError, Property, Value, render
-from penstock.config.theme import Theme
+from penstock.config.section import Section
 
-THEME = Theme("test")
-COUNT = THEME.integer("count", 3, "", at_least=1, at_most=9)
-RATIO = THEME.double("ratio", 0.5, "")
-FLAG = THEME.boolean("flag", False, "")
-COLOURS = THEME.names("colours", ("red",), "", choices=("red", "blue"))
-SECRET = THEME.password("secret", "", check=lambda _name, value: "too short" if value == "x" else None)
+SECTION = Section("test")
+COUNT = SECTION.integer("count", 3, "", at_least=1, at_most=9)
+RATIO = SECTION.double("ratio", 0.5, "")
+FLAG = SECTION.boolean("flag", False, "")
+COLOURS = SECTION.names("colours", ("red",), "", choices=("red", "blue"))
+SECRET = SECTION.password("secret", "", check=lambda _name, value: "too short" if value == "x" else None)
 
 
 @pytest.mark.parametrize(

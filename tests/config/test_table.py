@@ -6,15 +6,17 @@ import pytest
 
 import penstock
 from penstock.config.property import Kind, Live, Property, render
-from penstock.config.table import BROKER, BROKER_THEMES, GROUP, TOPIC, is_passed_over
-from penstock.config.theme import Theme
-from penstock.config.themes import group, topic
+from penstock.config.section import Section
+from penstock.config.settings import group, topic
+from penstock.config.table import BROKER, BROKER_SECTIONS, GROUP, TOPIC, is_skipped
 from penstock.config.topic import TopicConfig
 from tests.interop.answers import recorded
 
 
-@pytest.mark.parametrize("theme", [topic.THEME, group.THEME, *BROKER_THEMES], ids=lambda theme: theme.title)
-def test_every_default_is_a_value_that_the_setting_itself_would_take(theme: Theme) -> None:
+@pytest.mark.parametrize(
+    "theme", [topic.SECTION, group.SECTION, *BROKER_SECTIONS], ids=lambda theme: theme.title
+)
+def test_every_default_is_a_value_that_the_setting_itself_would_take(theme: Section) -> None:
     for prop in theme.properties:
         if (text := render(prop.default)) is not None:
             assert prop.parse(text) == prop.default, prop.name
@@ -27,24 +29,25 @@ def test_every_setting_is_documented() -> None:
 
 def test_a_setting_that_nothing_reads_says_that_it_is_without_effect() -> None:
     package = Path(penstock.__file__).parent
-    themes = package / "config" / "themes"
+    settings = package / "config" / "settings"
     read = {
         word
         for path in package.rglob("*.py")
-        if themes not in path.parents and "protocol" not in path.parts
+        if settings not in path.parents and "protocol" not in path.parts
         for word in re.findall(r"[A-Z][A-Z0-9_]{4,}", path.read_text(encoding="utf-8"))
     }
     of_topics = {name for prop in TOPIC.values() for name in prop.synonyms}
+    bounds = {prop.name for bounded in group.SECTION.bounds.values() for prop in bounded}
     constants = {
         prop.name: name
-        for theme in themes.glob("[a-z]*.py")
-        for name, prop in vars(import_module(f"penstock.config.themes.{theme.stem}")).items()
+        for module in settings.glob("[a-z]*.py")
+        for name, prop in vars(import_module(f"penstock.config.settings.{module.stem}")).items()
         if isinstance(prop, Property)
     }
     unread = {
         name
         for name, prop in BROKER.items()
-        if not prop.ignored and name not in of_topics and constants.get(name) not in read
+        if not prop.ignored and name not in of_topics | bounds and constants.get(name) not in read
     }
     assert unread == set()
     assert BROKER["process.roles"].doc.endswith("Without effect.")
@@ -98,7 +101,23 @@ def test_every_synonym_of_a_topic_or_group_setting_is_a_broker_setting() -> None
 
 
 def test_every_field_of_a_topics_settings_has_a_row_in_the_table() -> None:
-    assert {field.replace("_", ".") for field in TopicConfig.__struct_fields__} <= set(TOPIC)
+    assert _topic_fields() <= set(TOPIC)
+
+
+def test_a_topic_setting_without_a_field_says_that_it_is_without_effect() -> None:
+    refused = {"remote.storage.enable"}  # only false is accepted
+    assert {name for name, prop in TOPIC.items() if not prop.ignored} - refused <= _topic_fields()
+
+
+def test_every_group_setting_is_read() -> None:
+    package = Path(penstock.__file__).parent
+    sources = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*/settings.py"))
+    names = [name for name, value in vars(group).items() if isinstance(value, Property)]
+    assert {name for name in names if f"group.{name}" not in sources} == set()
+
+
+def _topic_fields() -> set[str]:
+    return {field.replace("_", ".") for field in TopicConfig.__struct_fields__}
 
 
 @pytest.mark.parametrize(
@@ -110,8 +129,8 @@ def test_every_field_of_a_topics_settings_has_a_row_in_the_table() -> None:
         "listener.name.a.num.network.threads",
     ],
 )
-def test_a_name_that_means_nothing_here_is_passed_over_in_a_file(name: str) -> None:
-    assert is_passed_over(name)
+def test_a_name_that_means_nothing_here_is_skipped_in_a_file(name: str) -> None:
+    assert is_skipped(name)
 
 
 @pytest.mark.parametrize(
@@ -126,4 +145,4 @@ def test_a_name_that_means_nothing_here_is_passed_over_in_a_file(name: str) -> N
     ],
 )
 def test_what_is_known_or_almost_a_setting_of_security_is_not_passed_over(name: str) -> None:
-    assert not is_passed_over(name)
+    assert not is_skipped(name)

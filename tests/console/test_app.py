@@ -9,7 +9,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from penstock.client.cluster import ClientSettings
+from penstock.client.aio import ClientSettings
 from penstock.console.app import ConsoleSettings, routes
 from tests.support.broker import free_port
 

@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.client.cluster import BrokerError, Disconnected, TimedOut
+from penstock.client.aio import BrokerError, Disconnected, TimedOut
 from penstock.console.refusals import Refused, check, of_failure, refusal, words_of
 from penstock.protocol.errors import ErrorCode
 

@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.client.cluster import FetchedPartition
+from penstock.client.aio import FetchedPartition
 from penstock.console.search import MATCHES_MAX, Needle, Scan
 from penstock.protocol.records.record import Record
 

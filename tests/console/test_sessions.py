@@ -2,9 +2,9 @@ import asyncio
 import itertools
 from collections.abc import Callable
 
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from penstock.console.sessions import AGE_MS_MAX, IDLE_MS_MAX, SESSIONS_MAX, Sessions
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 
 
 class FakeClient(Client):

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
 
-from penstock.client.cluster import Disconnected
+from penstock.client.aio import Disconnected
 from penstock.console import web as console_web
 from penstock.console.refusals import Refused, bad_request
 from penstock.console.web import (

@@ -92,7 +92,7 @@ def test_a_producer_fills_the_disk_and_everybody_sees_it_and_deleting_a_topic_he
         assert broker.process.terminate() == 0
         assert broker.log.count("Disk full: ") == 1, "not more than once a minute"
         assert broker.log.count("Disk full no more: ") == 1
-        assert "mark of a clean stop" not in broker.log
+        assert "as cleanly stopped" not in broker.log
         assert "cannot write" not in broker.log
         assert "Traceback" not in broker.log
     finally:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from penstock.cli.serve import load_settings, quick_options
+from penstock.cli.up.options import parse_quickly
+from penstock.cli.up.serve import load_settings
 from penstock.config.broker import BrokerConfig
 from penstock.gateway.http.listener import chosen_listener, is_open
 from tests.support.broker import BrokerProcess, free_port
@@ -44,7 +45,7 @@ def test_one_broker_and_three_are_described() -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_the_command_of_a_service_is_one_that_the_broker_takes(name: str) -> None:
     service = SERVICES[name]
-    options = quick_options(service["command"][1:])
+    options = parse_quickly(service["command"][1:])
     assert options is not None, "the command line is not in order"
     settings = load_settings(options)
     assert settings.advertised_listeners is not None, (
@@ -56,7 +57,7 @@ def test_the_command_of_a_service_is_one_that_the_broker_takes(name: str) -> Non
 
 def default_settings() -> BrokerConfig:
     (command,) = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
-    options = quick_options(json.loads(command)[1:])
+    options = parse_quickly(json.loads(command)[1:])
     assert options is not None, "the command line is not in order"
     return load_settings(options)
 

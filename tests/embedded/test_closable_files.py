@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded.closable_files import ClosableFiles
-from penstock.testing.disk import PowerCut
+from penstock_simulation.disk import PowerCut
 
 
 def test_files_and_locks_of_a_dead_node_are_closed_and_free_for_the_next(tmp_path: Path) -> None:

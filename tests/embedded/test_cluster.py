@@ -109,7 +109,7 @@ def test_a_follower_that_was_out_of_sync_catches_up_with_a_failed_disk_and_takes
     cluster.fail_disk(leader)
     with ThreadPoolExecutor() as thread:
         producing = thread.submit(topic.produce, b"two", partition=pair)
-        eventually(lambda: f"the disk of broker {leader} has failed" in caplog.text)
+        eventually(lambda: f"Disk failure on broker {leader}:" in caplog.text)
         assert cluster.leader("pairs", pair) == leader, "nobody else has what was acknowledged"
         cluster.heal()
         producing.result()

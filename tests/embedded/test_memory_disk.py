@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.embedded.memory_disk import MemoryDisk
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 from penstock.storage.files import FileSystem
-from penstock.testing.disk import FaultyDisk, PowerCut
+from penstock_simulation.disk import FaultyDisk, PowerCut
 
 PATHS = st.sampled_from(["/a", "/b", "/d/a", "/d/b", "/d/e/a"])
 DIRS = st.sampled_from(["/", "/d", "/d/e"])
@@ -122,7 +122,7 @@ def test_a_disk_that_fails_changes_nothing_and_is_still_read() -> None:
         with pytest.raises(OSError, match="Input/output error"):
             change()
     assert file.read(10, 0) == b"one"
-    disk.mend()
+    disk.repair()
     file.write([b"two"], 3)
     assert file.read(10, 0) == b"onetwo"
 

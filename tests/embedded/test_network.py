@@ -178,7 +178,7 @@ def with_client(check: Callable[[Links, Received, asyncio.StreamWriter], Awaitab
             await check(links, received, writer)
         finally:
             writer.close()
-            await network.die(resets=False)
+            await network.close_all(resets=False)
 
     asyncio.run(run())
 
@@ -230,7 +230,7 @@ def test_a_dead_node_neither_keeps_connections_nor_accepts_new_ones(resets: bool
         await (await bound.listener(Received)).start_serving()
         reader, writer = await asyncio.open_connection("127.0.0.1", bound.endpoint.port)
         opened = await network.connect(lambda: Connection("test"), "127.0.0.1", bound.endpoint.port)
-        await network.die(resets=resets)
+        await network.close_all(resets=resets)
         if resets:
             with pytest.raises(ConnectionResetError):
                 await reader.read()

@@ -100,7 +100,7 @@ def test_values_are_compared_without_their_order(topic: Topic) -> None:
     topic.assert_values([b"a", b"b"])
     with pytest.raises(AssertionError, match=r"holds 2 records: b'a', b'b', not 2 records: b'a', b'c'"):
         topic.assert_values([b"a", b"c"])
-    with pytest.raises(AssertionError, match="was to be empty, and holds 2 records"):
+    with pytest.raises(AssertionError, match="is not empty, it holds 2 records"):
         topic.assert_empty()
 
 

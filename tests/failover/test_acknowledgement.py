@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.client.blocking.cluster import LATEST, Cluster
+from penstock.client.blocking.client import LATEST, BlockingClient
 from penstock.client.connection import Disconnected
 from penstock.client.metadata import TopicPartition
 from penstock.client.settings import ClientSettings
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(120)
 WHERE = TopicPartition("t", 0)
 
 
-def is_turned_away(client: Cluster, value: bytes) -> bool:
+def is_turned_away(client: BlockingClient, value: bytes) -> bool:
     """Whether the leader ends the connection of somebody who would wait for a minute."""
     leader = client.leader(WHERE)
     with client.connection(leader.address) as connection:
@@ -33,7 +33,7 @@ def is_turned_away(client: Cluster, value: bytes) -> bool:
     return False
 
 
-def acknowledged(client: Cluster, value: bytes, *, acks: int, timeout_ms: int) -> ErrorCode:
+def acknowledged(client: BlockingClient, value: bytes, *, acks: int, timeout_ms: int) -> ErrorCode:
     response = client.call_leader(
         WHERE,
         produce.API_KEY,
@@ -53,7 +53,7 @@ def test_a_write_that_the_replicas_do_not_follow_in_time_is_told_so(tmp_path: Pa
     with running_cluster(tmp_path, 2) as cluster:
         cluster.create_topic("t", 1)
         cluster.await_in_sync("t")
-        client = Cluster(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
+        client = BlockingClient(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
         assert acknowledged(client, b"a", acks=-1, timeout_ms=30_000) is ErrorCode.NONE
         follower = next(each for each in cluster.nodes if each != cluster.leader_of("t"))
         cluster.suspend(follower)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
+from penstock.client.blocking.client import GROUP, TRANSACTION, BlockingClient
 from penstock.client.metadata import TopicPartition as Place
 from penstock.client.settings import ClientSettings
 from penstock.protocol.messages import end_txn, init_producer_id, produce
@@ -24,7 +24,7 @@ PARTITIONS = 6
 
 def coordinator_of(cluster: ClusterProcesses, kind: int, key: str) -> int:
     """The number of the node that coordinates a group or a transactional id."""
-    client = Cluster(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
+    client = BlockingClient(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
     try:
         _, port = client.coordinator(kind, key)
     finally:
@@ -152,7 +152,7 @@ class Transactions:
 
 def end_one_of_version_2(cluster: ClusterProcesses, transactional_id: str, *, is_commit: bool) -> None:
     """As a client of KIP-890 does: the leaders of the partitions tell the coordinator that they take part."""
-    client = Cluster(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
+    client = BlockingClient(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
     begun = client.call_coordinator(
         TRANSACTION,
         transactional_id,

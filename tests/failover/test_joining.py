@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.cluster_facts import Operator
+from penstock.cli.cluster.state import read_quorum
+from penstock.cli.connect.requests import RequestClient
 from tests.cli.conftest import call_command
 from tests.support.broker import BrokerFailed, BrokerProcess, free_port
 from tests.support.cluster import eventually, running_cluster
@@ -100,7 +101,7 @@ def test_a_wrong_token_is_refused_and_not_repeated(member: BrokerProcess, tmp_pa
     assert "it cannot prove that it belongs to this cluster" in line
     assert "abab" not in line
     assert not (tmp_path / "data").exists()
-    assert "--token is no token" in refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab")
+    assert "--token is not a token" in refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab")
 
 
 def test_a_node_with_the_token_joins_and_keeps_it_however_it_is_given(tmp_path: Path) -> None:
@@ -146,9 +147,8 @@ def test_a_single_node_without_a_token_makes_one(tmp_path: Path) -> None:
 
 def test_a_cluster_without_a_token_is_given_one_while_it_is_stopped(tmp_path: Path) -> None:
     with running_cluster(tmp_path, 2) as cluster:
-        operator = Operator(cluster.bootstrap, [])
-        eventually(lambda: sum(each.is_voter for each in operator.quorum().nodes) == 2, "two voters")
-        operator.close()
+        with RequestClient(cluster.bootstrap) as client:
+            eventually(lambda: sum(each.is_voter for each in read_quorum(client).nodes) == 2, "two voters")
         for node in cluster.nodes.values():
             node.kill()
             (node.data_dir / "cluster.secret").unlink()

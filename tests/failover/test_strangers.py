@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from penstock.cli.cluster_facts import Operator, QuorumFacts
+from penstock.cli.cluster.state import QuorumState, read_quorum
+from penstock.cli.connect.requests import RequestClient
 from penstock.client.connection import Connection
 from penstock.client.settings import SaslSettings
-from penstock.cluster.raft.log import METADATA_TOPIC_ID
+from penstock.cluster.metadata.topic_names import METADATA_TOPIC_ID
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import (
@@ -59,12 +60,9 @@ class Target:
             connection.abort()
         return answers
 
-    def quorum(self) -> QuorumFacts:
-        operator = Operator(self.cluster.bootstrap, self._client)
-        try:
-            return operator.quorum()
-        finally:
-            operator.close()
+    def quorum(self) -> QuorumState:
+        with RequestClient(self.cluster.bootstrap, self._client) as client:
+            return read_quorum(client)
 
     def lines_about(self, api: str) -> list[str]:
         return [

@@ -4,10 +4,10 @@ import asyncio
 from typing import Any, cast
 
 from penstock.gateway.json_lines import JsonLinesConnection
-from penstock.observability.clock import ManualClock
-from penstock.server.connection_host import ConnectionHost, Limits, Peer
+from penstock.runtime.clock import ManualClock
+from penstock.server.connections import ConnectionContext, Limits, Peer
 from penstock.server.memory import MemoryBudget
-from penstock.server.metrics.requests import RequestCounts
+from penstock.server.request_metrics import RequestCounts
 
 MEGABYTE = 1024 * 1024
 
@@ -36,7 +36,7 @@ class Wire(asyncio.Transport):
         pass
 
 
-def host_of(limit_bytes: int) -> ConnectionHost:
+def host_of(limit_bytes: int) -> ConnectionContext:
     limits = Limits(
         frame_bytes_max=1,
         in_flight_max=1,
@@ -44,7 +44,7 @@ def host_of(limit_bytes: int) -> ConnectionHost:
         connections_max=9,
         connections_per_host_max=9,
     )
-    return ConnectionHost(
+    return ConnectionContext(
         cast("Any", None),
         limits,
         ManualClock(),
@@ -53,7 +53,7 @@ def host_of(limit_bytes: int) -> ConnectionHost:
     )
 
 
-def connected(host: ConnectionHost, wire: Wire) -> JsonLinesConnection:
+def connected(host: ConnectionContext, wire: Wire) -> JsonLinesConnection:
     connection = JsonLinesConnection(cast("Any", None), host, wire, Peer("PLAINTEXT", "127.0.0.1", 1), b" ")
     host.connections.add(connection)
     connection.pause_writing()

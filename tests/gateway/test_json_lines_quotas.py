@@ -6,7 +6,7 @@ from pathlib import Path
 
 from penstock.config.broker import BrokerConfig
 from penstock.gateway.dialects import dialects
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 from penstock.server.broker import Broker
 from penstock.server.ports import real_ports
 from penstock.server.quotas import Quotas

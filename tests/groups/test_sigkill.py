@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from penstock.client.connection import Connection, Disconnected
-from tests.server.handlers.groups_support import GroupClient
+from tests.groups.group_client import GroupClient
 from tests.server.live import Client, TopicHandle
 from tests.support.broker import BrokerProcess
 

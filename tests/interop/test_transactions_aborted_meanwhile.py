@@ -16,7 +16,7 @@ LARGE = [b"%0200d" % number for number in range(20_000)]
 DELAYS_S = [0.0, 0.002, 0.005, 0.010, 0.015, 0.020, 0.030, 0.045, 0.060]
 
 
-async def until_ready(producer: LiveProducer) -> None:
+async def wait_until_ready(producer: LiveProducer) -> None:
     """The coordinator may still be about to end its last transaction."""
     while (code := await producer.init()) is ErrorCode.CONCURRENT_TRANSACTIONS:
         await asyncio.sleep(0.01)
@@ -56,12 +56,12 @@ def test_a_consumer_sees_nothing_of_a_large_batch_whose_transaction_is_aborted_a
         topic = await client.create_topic()
         for delay_s, value in zip(DELAYS_S, next_values, strict=True):
             producer = LiveProducer(client, f"app after {delay_s}", is_v2=False)
-            await until_ready(producer)
+            await wait_until_ready(producer)
             await abort_while_sending(producer, sender, topic, delay_s)
-            await until_ready(producer)
+            await wait_until_ready(producer)
             await producer.write(topic, value)
             assert await producer.end(commit=True) is ErrorCode.NONE
-            await until_ready(producer)
+            await wait_until_ready(producer)
         await sender.close()
         await client.close()
         return topic

@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 from penstock.protocol import apis
 from penstock.protocol.compression import Codec
-from penstock.protocol.headers import encode_request_header
+from penstock.protocol.headers import RequestHeader, encode_request_header
 from penstock.protocol.messages import (
     fetch,
     metadata,
@@ -32,7 +32,6 @@ from penstock.protocol.messages import (
 )
 from penstock.protocol.records.batch import compute_crc
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.protocol.request_header import RequestHeader
 
 TOPIC = "prey"
 FRAMES_A_SECOND = 500

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.wire import ZERO_UUID
+from tools.codegen.__main__ import MODEL
 from tools.codegen.definitions import read_model
 from tools.codegen.layout import FieldLayout, Layouts
 from tools.codegen.model import Field, Message, Model, Struct
 from tools.codegen.modules import Module, group_into_modules
 from tools.codegen.names import Member
-
-MODEL_PATH = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "codegen", "messages.json")
 
 _RANGES = {
     "int8": (-(2**7), 2**7 - 1),
@@ -46,6 +45,13 @@ class Case(NamedTuple):
     def versions(self) -> range:
         return range(self.message.versions.first, self.message.versions.last + 1)
 
+    def alike(self) -> list[list[int]]:
+        """The versions in groups that look the same on the wire, so that one value fits all of a group."""
+        layouts, groups = Layouts(self.message), dict[int, list[int]]()
+        for version in self.versions:
+            groups.setdefault(layouts.first_version(self.message.root, version), []).append(version)
+        return list(groups.values())
+
     def module(self) -> Any:
         return importlib.import_module(f"penstock.protocol.messages.{self.module_name}")
 
@@ -59,7 +65,7 @@ class Case(NamedTuple):
 
 @cache
 def model() -> Model:
-    return read_model(MODEL_PATH)
+    return read_model(MODEL)
 
 
 def _cases_of(module: Module) -> list[Case]:
@@ -68,9 +74,8 @@ def _cases_of(module: Module) -> list[Case]:
 
 CASES = [case for module in group_into_modules(model().messages) for case in _cases_of(module)]
 CASE_OF = {case.name: case for case in CASES}
-EVERY_VERSION = [(case.name, version) for case in CASES for version in case.versions]
 
-# For what every version of every message goes through, so that few examples each are many. EXAMPLES asks for more.
+# For checks of every version of every message, where few examples of each are many. EXAMPLES asks for more.
 QUICK = settings(
     max_examples=int(os.environ.get("EXAMPLES", "4")),
     deadline=None,
@@ -133,3 +138,16 @@ def values(name: str, version: int, override: Override = _no_override) -> st.Sea
     """Instances of the message that hold nothing which this version cannot carry."""
     case = CASE_OF[name]
     return _Values(case, version, override).struct(case.message.root)
+
+
+def samples(name: str, version: int, override: Override = _no_override) -> list[Any]:
+    """A few instances, in the number that EXAMPLES asks for."""
+    found: list[Any] = []
+
+    @QUICK
+    @given(values(name, version, override))
+    def collect(value: Any) -> None:
+        found.append(value)
+
+    collect()
+    return found

@@ -1,65 +1,53 @@
-"""The committed modules are what the generator makes of the definitions, and the generator refuses what it must."""
+"""The committed modules are the output of the generator, and the generator refuses definitions that it cannot use."""
 
-import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.protocol.message_strategies import model
-from tools.codegen.__main__ import main
-from tools.codegen.definitions import load_model, message_from, read_json
+from tools.codegen import __main__ as codegen
+from tools.codegen.definitions import message_from
 from tools.codegen.generate import generate
-from tools.codegen.model import NO_VERSIONS, OPEN_END, Message, Versions, parse_versions
+from tools.codegen.model import NO_VERSIONS, OPEN_END, Versions, parse_versions
 from tools.codegen.modules import emit_module, group_into_modules
 from tools.codegen.naming import DefinitionError, snake_case
 
-REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-MODULES = os.path.join(REPOSITORY, "src", "penstock", "protocol", "messages")
-METADATA_RECORDS = os.path.join(REPOSITORY, "tools", "codegen", "metadata_records")
-KAFKA_MESSAGES = os.path.join(REPOSITORY, "..", "shared", "kafka-messages")
+
+def test_the_committed_modules_and_the_committed_model_are_what_the_command_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the repository alone, as in a bare clone."""
+    committed = {path.name: path.read_text() for path in codegen.MODULES.glob("*.py")}
+    committed_model = codegen.MODEL.read_bytes()
+    copy = tmp_path / "messages.json"
+    copy.write_bytes(committed_model)
+    (tmp_path / "forgotten.py").write_text("")
+    monkeypatch.setattr(codegen, "MODEL", copy)
+    monkeypatch.setattr(codegen, "MODULES", tmp_path)
+    assert codegen.main([]) == 0
+    written = {path.name: path.read_text() for path in tmp_path.glob("*.py")}
+    assert written.keys() == committed.keys(), "a stale module is removed"
+    assert [name for name, text in written.items() if committed[name] != text] == []
+    assert copy.read_bytes() == committed_model
 
 
-def committed_modules() -> dict[str, str]:
-    modules = {}
-    for name in os.listdir(MODULES):
-        if name.endswith(".py"):
-            with open(os.path.join(MODULES, name), encoding="utf-8") as file:
-                modules[name] = file.read()
-    return modules
-
-
-def test_the_committed_modules_are_what_the_generator_makes_of_the_model() -> None:
-    generated, committed = generate(model()), committed_modules()
-    assert generated.keys() == committed.keys()
-    assert [name for name, text in generated.items() if committed[name] != text] == []
-
-
-def test_the_model_says_what_the_definitions_say() -> None:
-    """Kafka's definitions are not part of the repository; without them its own records are still compared."""
-    if os.path.isdir(KAFKA_MESSAGES):
-        assert load_model([KAFKA_MESSAGES, METADATA_RECORDS]) == model()
-    else:
-        known = [message for message in model().messages if message.kind == "metadata"]
-        assert load_definitions_of_records() == known
-
-
-def load_definitions_of_records() -> list[Message]:
-    names = sorted(name for name in os.listdir(METADATA_RECORDS) if name.endswith(".json"))
-    return [message_from(read_json(os.path.join(METADATA_RECORDS, name))) for name in names]
-
-
-def test_the_command_writes_the_modules_and_removes_stale_ones(tmp_path: Any) -> None:
-    definitions, output = tmp_path / "definitions", tmp_path / "output"
-    definitions.mkdir()
-    output.mkdir()
-    (output / "forgotten.py").write_text("")
-    (definitions / "error_codes.json").write_text('{"NONE": 0}')
-    (definitions / "Mark.json").write_text(
+def test_definition_files_replace_all_but_the_metadata_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "error_codes.json").write_text('{"NONE": 0}')
+    (tmp_path / "Mark.json").write_text(
         '// A comment.\n{"type": "data", "name": "Mark", "validVersions": "0", "flexibleVersions": "none",\n'
         '"fields": [{"name": "Size", "type": "int32", "versions": "0+"}]}'
     )
-    assert main([str(definitions), str(output)]) == 0
-    assert sorted(os.listdir(output)) == ["__init__.py", "api_table.py", "error_codes.py", "mark.py"]
+    (tmp_path / "Gone.json").write_text('{"type": "data", "name": "Gone", "validVersions": "none"}')
+    output = tmp_path / "output"
+    output.mkdir()
+    monkeypatch.setattr(codegen, "MODEL", tmp_path / "output" / "messages.json")
+    monkeypatch.setattr(codegen, "MODULES", output)
+    assert codegen.main(["--definitions", str(tmp_path)]) == 0
+    written = sorted(path.name for path in output.glob("*.py"))
+    assert written == ["__init__.py", "api_table.py", "error_codes.py", "mark.py", "metadata_records.py"]
     scope: dict[str, Any] = {"__name__": "mark"}
     exec((output / "mark.py").read_text(), scope)
     assert scope["encode"](scope["Mark"](size=3), 0) == b"\x00\x00\x00\x03"

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from penstock.protocol.apis import APIS
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import (
+    RequestHeader,
     decode_request_header,
     decode_response_header,
     encode_request_header,
     encode_response_header,
 )
-from penstock.protocol.request_header import RequestHeader
 
 KNOWN = [(spec.key, version) for spec in APIS.values() for version in spec.versions]
 

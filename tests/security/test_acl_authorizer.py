@@ -60,7 +60,7 @@ def test_some_resource_is_asked_for_once_and_again_after_a_change() -> None:
         assert authorizer.allows_some(ALICE, HOST, Operation.WRITE, ResourceType.TOPIC)
 
 
-def test_more_questions_than_are_remembered_are_still_answered() -> None:
+def test_more_questions_than_are_cache_are_still_answered() -> None:
     authorizer = AclAuthorizer()
     authorizer.follow({FIRST: acl("alice", Operation.READ, "t-7")}, [FIRST])
     answers = [
@@ -68,15 +68,15 @@ def test_more_questions_than_are_remembered_are_still_answered() -> None:
         for number in range(10_100)
     ]
     assert [number for number, answer in enumerate(answers) if answer] == [7]
-    assert len(authorizer._remembered) <= 10_000
+    assert len(authorizer._cache) <= 10_000
 
 
-def test_long_names_are_answered_and_not_remembered() -> None:
+def test_long_names_are_answered_and_not_cache() -> None:
     authorizer = AclAuthorizer(allow_everyone_if_no_acl_found=True)
     for number in range(10):
         name = f"{number}" * 30_000
         assert authorizer.allows(ALICE, HOST, Operation.READ, ResourceType.GROUP, name)
-    assert not authorizer._remembered
+    assert not authorizer._cache
 
 
 def test_a_new_decision_is_logged_once_at_debug_level(caplog: pytest.LogCaptureFixture) -> None:

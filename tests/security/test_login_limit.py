@@ -1,6 +1,6 @@
 """How often an address may fail to log in."""
 
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 from penstock.security import login_limit
 from penstock.security.login_limit import FAILURES_MAX, LoginLimit
 

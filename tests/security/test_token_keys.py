@@ -11,8 +11,8 @@ from joserfc.jwk import ECKey, KeySet
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import ThreadOffload
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.offload import ThreadOffload
 from penstock.security.token_keys import TokenKeys
 
 

@@ -21,7 +21,7 @@ from penstock.protocol.messages.fetch import PartitionData
 from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, iter_batches
 from penstock.protocol.records.record import iter_records
 from penstock.server.broker import StartFailed
-from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, write_offsets
+from penstock.storage.directory.checkpoints import HIGH_WATERMARKS, PartitionName, write_offsets
 from penstock.storage.files import RealFileSystem
 from penstock.storage.log.repair import LogRepair
 from tests.server.live import Client, Live, TopicHandle, batch, running_broker

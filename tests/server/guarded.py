@@ -6,20 +6,20 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.client.answers import decode_answer
-from penstock.observability.completion import Reply
+from penstock.client.core.codec import decode_body
 from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from penstock.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from penstock.protocol.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from penstock.runtime.completion import Reply
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
 from penstock.security.operations import Operation
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.resources import PatternType, ResourceType
-from penstock.server.connection_host import Peer
-from penstock.server.dispatch import Dispatcher
+from penstock.server.connections import Peer
+from penstock.server.dispatch.dispatcher import Dispatcher
 from tests.server.live import Live, TopicHandle, api_of, running_broker, unique_name
 from tests.server.raw import frame_of
 
@@ -54,7 +54,7 @@ class Caller:
         if not data:
             return None
         _, position = decode_response_header(data, spec.key, version)
-        return decode_answer(data, spec.key, version, position)
+        return decode_body(data, spec.key, version, position)
 
 
 class Guarded:

@@ -15,7 +15,6 @@ from penstock.client.connection import Connection
 from penstock.cluster.replica import Replica
 from penstock.config.broker import BrokerConfig
 from penstock.embedded.node import Node
-from penstock.observability.clock import Clock
 from penstock.protocol import apis
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
@@ -42,6 +41,7 @@ from penstock.protocol.messages.produce import (
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, iter_records
+from penstock.runtime.clock import Clock
 from penstock.server.broker import Broker
 from penstock.server.ports import real_ports
 from penstock.storage.files import FileSystem
@@ -100,7 +100,7 @@ class Client:
         return self.connection.call(spec.key, spec.versions[-1] if version is None else version, request)
 
     def tell(self, request: ProduceRequest, version: int = PRODUCE_LATEST) -> None:
-        self.connection.tell(0, version, request)
+        self.connection.send(0, version, request)
 
     async def close(self) -> None:
         await self.connection.close()

@@ -6,8 +6,7 @@ import struct
 from typing import Any
 
 from penstock.protocol import apis
-from penstock.protocol.headers import encode_request_header
-from penstock.protocol.request_header import RequestHeader
+from penstock.protocol.headers import RequestHeader, encode_request_header
 from tests.server.live import Live, api_of
 
 

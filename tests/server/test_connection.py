@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from penstock.observability.clock import SystemClock
-from penstock.observability.completion import Reply
 from penstock.protocol.errors import ProtocolError
+from penstock.runtime.clock import SystemClock
+from penstock.runtime.completion import Reply
 from penstock.server.connection import Connection
-from penstock.server.connection_host import Answer, ConnectionHost, Limits, Peer
-from penstock.server.listener_security import ListenerSecurity, asks_nothing
+from penstock.server.connections import Answer, ConnectionContext, Limits, Peer
+from penstock.server.listener_security import ListenerSecurity, plaintext
 from penstock.server.memory import MemoryBudget
-from penstock.server.metrics.requests import RequestCounts
+from penstock.server.request_metrics import RequestCounts
 
 Dispatching = Callable[[bytes], Answer | Awaitable[Answer]]
 
@@ -51,7 +51,7 @@ async def serving(
     connections_max: int = 100,
     memory_bytes: int = 1 << 30,
     security: ListenerSecurity | None = None,
-) -> AsyncIterator[tuple[ScriptedDispatch, ConnectionHost, int]]:
+) -> AsyncIterator[tuple[ScriptedDispatch, ConnectionContext, int]]:
     dispatch = ScriptedDispatch(answer)
     limits = Limits(
         frame_bytes_max=frame_bytes_max,
@@ -60,11 +60,11 @@ async def serving(
         connections_max=connections_max,
         connections_per_host_max=connections_max,
     )
-    host = ConnectionHost(
+    host = ConnectionContext(
         dispatch, limits, SystemClock(), counts=RequestCounts(), memory=MemoryBudget(memory_bytes)
     )
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(host, "PLAINTEXT", security or asks_nothing()), "127.0.0.1", 0
+        lambda: Connection(host, "PLAINTEXT", security or plaintext()), "127.0.0.1", 0
     )
     try:
         yield dispatch, host, server.sockets[0].getsockname()[1]
@@ -403,7 +403,7 @@ def test_what_a_client_does_not_read_is_counted_until_it_is_gone() -> None:
 
 def test_who_was_accepted_just_before_the_listener_was_closed_is_turned_away() -> None:
     async def scenario() -> None:
-        security = asks_nothing()
+        security = plaintext()
         async with serving(echo, security=security) as (dispatch, host, port):
             security.is_closed = True
             reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -57,7 +57,7 @@ def told(
     return [
         p.index
         for p in plan.partitions
-        if plan.is_worth_telling(
+        if plan.must_include(
             p,
             FetchResult(
                 error_code=error,
@@ -157,14 +157,14 @@ def test_a_follower_that_had_to_cut_its_log_is_told_the_high_watermark_again() -
     session_id = many.plan(request(0, 0, ("t", 0, 9)), V12, 0).session_id
     plan = many.plan(request(session_id, 1), V12, 0)
     diverging = FetchResult(
-        error_code=0, high_watermark=5, log_start_offset=0, has_records=False, must_tell=True
+        error_code=0, high_watermark=5, log_start_offset=0, has_records=False, must_send=True
     )
-    assert plan.is_worth_telling(plan.partitions[0], diverging)
-    agreeing = msgspec.structs.replace(diverging, must_tell=False)
+    assert plan.must_include(plan.partitions[0], diverging)
+    agreeing = msgspec.structs.replace(diverging, must_send=False)
     plan = many.plan(request(session_id, 2, ("t", 0, 5)), V12, 0)
-    assert plan.is_worth_telling(plan.partitions[0], agreeing)
+    assert plan.must_include(plan.partitions[0], agreeing)
     plan = many.plan(request(session_id, 3), V12, 0)
-    assert not plan.is_worth_telling(plan.partitions[0], agreeing)
+    assert not plan.must_include(plan.partitions[0], agreeing)
 
 
 def test_a_follower_of_a_new_leader_epoch_is_told_the_high_watermark_again() -> None:

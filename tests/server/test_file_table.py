@@ -172,7 +172,7 @@ def transaction_index_rows() -> Iterator[Row]:
             damage=damage,
             do=do,
             when=(CLEAN,),
-            says=f"WARNING .*{name} is missing or damaged: made anew",
+            says=f"WARNING .*{name} is missing or damaged: rebuilt",
         )
         aborted = {4: "aborted", 5: "aborted"}
         yield Row(file=name, damage=damage, do=do, when=(CRASH,), readers=aborted)
@@ -248,7 +248,10 @@ def identity_rows() -> Iterator[Row]:
         yield Row(file="meta.properties", damage=damage, do=do, refuses="meta.properties is .*: restore it")
     topic_id = f"{ORDERS}-0/partition.metadata"
     yield Row(
-        file=topic_id, damage="flip", do=flip_topic_id, says=f"WARNING .*{topic_id} is missing or damaged"
+        file=topic_id,
+        damage="flip",
+        do=flip_topic_id,
+        says=f"WARNING .*{topic_id} again: it was missing or damaged",
     )
     for damage, do in (("cut", cut), ("remove", remove)):
         yield Row(file=topic_id, damage=damage, do=do)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.cluster.raft.log import METADATA_TOPIC_ID
+from penstock.cluster.metadata.topic_names import METADATA_TOPIC_ID
 from penstock.protocol.messages import begin_quorum_epoch, end_quorum_epoch, fetch, vote
 from penstock.protocol.messages.metadata import MetadataRequest
 from tests.server.live import Client, batch, running_broker, within

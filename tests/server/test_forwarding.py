@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from penstock.cluster.controller.decision import NotController, Refusal
-from penstock.cluster.controller_access import DecidesHere
+from penstock.cluster.controller_access import ControllerIsLocal
 from penstock.cluster.raft import messages as raft
-from penstock.observability.completion import Reply
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_request_header, decode_response_header, encode_response_header
 from penstock.protocol.messages import create_topics, describe_quorum, produce
 from penstock.protocol.messages import incremental_alter_configs as alter_configs
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.runtime.completion import Reply
 from penstock.security.principal import Principal, encode_principal
-from penstock.server.connection_host import CloseConnection, Peer
-from penstock.server.dispatch import Dispatcher
+from penstock.server.connections import CloseConnection, Peer
+from penstock.server.dispatch.dispatcher import Dispatcher
 from tests.server.live import Client, code, running_broker, unique_name
 from tests.server.raw import frame_of
 
@@ -223,7 +223,7 @@ async def test_a_request_that_waited_for_a_controller_which_this_node_becomes_is
 ) -> None:
     async def forward(_frame: bytes) -> bytes:
         services.controller.is_active = True
-        raise DecidesHere
+        raise ControllerIsLocal
 
     async def describe(_request: object) -> raft.DescribeQuorumResponse:
         return raft.DescribeQuorumResponse(epoch=5, leader_id=1)

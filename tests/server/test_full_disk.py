@@ -32,8 +32,8 @@ from penstock.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from penstock.storage.disk_space import DiskState
-from penstock.testing.disk import FaultyDisk
+from penstock.storage.directory.disk_space import DiskState
+from penstock_simulation.disk import FaultyDisk
 from tests.gateway.http.admin import admin_of
 from tests.server.live import Client, Live, TopicHandle, batch, code, one, records_in, running_broker, within
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from penstock.embedded import Cluster
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterableConfig,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cluster.raft.quorum_state import QuorumStateFile
+from penstock.cluster.quorum.quorum_state import QuorumStateFile
 from penstock.cluster.raft.values import Election
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.records.batch import iter_batches
 from penstock.server.broker import Broker, StartFailed
 from penstock.server.ports import real_ports
-from penstock.storage.directory_files import Meta, write_meta
+from penstock.storage.directory.metadata_files import Meta, write_meta
 from penstock.storage.files import RealFileSystem
 
 METADATA = "__cluster_metadata-0"

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from penstock.cluster.replica import Replica
-from penstock.observability.clock import ManualClock
 from penstock.protocol.compression import Codec
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -11,6 +10,7 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from penstock.protocol.records.batch import iter_batches
+from penstock.runtime.clock import ManualClock
 from tests.server.live import Client, Live, TopicHandle, batch, code, one, running_broker, until
 
 TOPIC, BROKER = 2, 4

@@ -3,16 +3,16 @@ import struct
 
 import pytest
 
-from penstock.observability.clock import ManualClock
-from penstock.observability.completion import Reply
-from penstock.observability.seldom import Seldom
+from penstock.observability.log_limiter import LogLimiter
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.completion import Reply
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.sasl.exchange import LoginRefused
 from penstock.security.sasl.login import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Login
 from penstock.security.sasl.mechanisms import Mechanisms
 from penstock.security.sasl.plain import PlainExchange
-from penstock.server.connection_host import Answer, CloseConnection, Farewell, Peer
+from penstock.server.connections import Answer, CloseAfterResponse, CloseConnection, Peer
 from penstock.server.login_gate import LoginGate, accept
 
 PRODUCE = 0
@@ -43,7 +43,7 @@ class Room:
             self,
             self.login,
             failed_delay_ms=DELAY_MS,
-            seldom=Seldom(self.clock),
+            log_limiter=LogLimiter(self.clock),
             clock=self.clock,
             on_done=self._on_done,
         )
@@ -105,7 +105,7 @@ async def test_before_the_login_other_requests_reach_nobody_and_end_the_connecti
     for key in before:
         room.send(key)
     closed = await ending(room.send(PRODUCE), room.clock)
-    assert not isinstance(closed, Farewell)  # not answered
+    assert not isinstance(closed, CloseAfterResponse)  # not answered
     assert PRODUCE not in room.seen
     assert room.counts.failed_logins == 1
     await ending(room.send(SASL_HANDSHAKE), room.clock)  # nor is anything after it
@@ -122,7 +122,7 @@ async def test_a_failed_login_is_answered_after_a_while_and_ends_the_connection(
     room.token = BAD
     room.send(SASL_HANDSHAKE)
     closed = await ending(room.send(SASL_AUTHENTICATE), room.clock)
-    assert isinstance(closed, Farewell)
+    assert isinstance(closed, CloseAfterResponse)
     assert closed.answer == (b"refused",)
     assert room.peer.principal == ANONYMOUS
 
@@ -154,7 +154,7 @@ async def test_a_bare_token_that_is_wrong_ends_the_connection_without_an_answer(
     room = Room(with_headers=False)
     room.send(SASL_HANDSHAKE)
     closed = await ending(room.gate.dispatch(bytearray(BAD), room.peer), room.clock)
-    assert not isinstance(closed, Farewell)
+    assert not isinstance(closed, CloseAfterResponse)
     assert PRODUCE not in room.seen
 
 
@@ -195,5 +195,5 @@ async def test_a_new_login_that_fails_ends_the_connection() -> None:
     room.log_in()
     room.send(SASL_HANDSHAKE)
     room.token = BAD
-    assert isinstance(await ending(room.send(SASL_AUTHENTICATE), room.clock), Farewell)
+    assert isinstance(await ending(room.send(SASL_AUTHENTICATE), room.clock), CloseAfterResponse)
     assert room.counts.failed_reauthentications == 1

@@ -12,7 +12,7 @@ class Holding:
     def give_up_frame(self) -> None:
         self.is_given_up = True
 
-    def look_for_room(self) -> None:
+    def resume_if_room(self) -> None:
         self.looks += 1
 
     def unsent_now(self) -> int:

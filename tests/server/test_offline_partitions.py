@@ -55,7 +55,7 @@ async def test_a_damaged_log_is_read_through_once_and_told_once(
         assert values_in(await client.fetch(sound, 0)) == [b"c"]
         await client.close()
     told = [r for r in caplog.records if r.levelno == logging.ERROR]
-    assert [r.getMessage().split(":")[0] for r in told] == [f"{damaged.name}-0 is offline"]
+    assert [r.getMessage().split(":")[0] for r in told] == [f"Partition {damaged.name}-0 is offline"]
     assert "later segments are there" in told[0].getMessage()
     assert told[0].exc_info is None
 
@@ -80,8 +80,8 @@ async def test_a_log_that_the_disk_refused_is_opened_when_it_does_not_any_more(
         await client.close()
     told = [r.getMessage() for r in caplog.records if r.name == "penstock.cluster.replicas"]
     assert len(told) == 2, told
-    assert told[0].startswith(f"{topic.name}-0 is offline")
-    assert told[1] == f"{topic.name}-0 is online again"
+    assert told[0].startswith(f"Partition {topic.name}-0 is offline")
+    assert told[1] == f"Partition {topic.name}-0 is online again"
 
 
 async def test_the_log_of_no_topic_is_set_aside_at_the_next_start(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Self
 import pytest
 
 import penstock
-from penstock.server import dispatch
 from tests.server.live import Client, Live, batch, produce_request
 from tests.server.raw import connected, frame_of, read_answer
 
@@ -69,7 +68,6 @@ async def shortest_path(live: Live, frame: bytes) -> list[str]:
     return shortest
 
 
-@pytest.mark.skipif(not str(dispatch.__file__).endswith(".py"), reason="compiled functions cannot be traced")
 async def test_the_page_lists_the_files_of_a_lone_produce(live: Live, client: Client) -> None:
     if live.services.replicas.deps.flusher._ring is None:
         pytest.skip("without io_uring a thread syncs")

@@ -10,7 +10,7 @@ import msgspec
 from penstock.client.connector import P
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
-from penstock.observability.offload import ThreadOffload
+from penstock.runtime.offload import ThreadOffload
 from penstock.server.broker import Broker
 from penstock.server.network import BoundSocket, SocketNetwork
 from penstock.server.ports import Ports, real_ports
@@ -58,7 +58,7 @@ def ports_with(network: NotingNetwork) -> Ports:
 
 
 def test_there_is_one_class_of_broker() -> None:
-    for module in ("penstock.embedded.node", "penstock.testing.simulation.broker"):
+    for module in ("penstock.embedded.node", "penstock_simulation.broker"):
         importlib.import_module(module)
     assert Broker.__subclasses__() == []
 

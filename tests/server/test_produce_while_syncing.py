@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from penstock.cluster.replica import Replica
-from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.compression import Codec
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -19,6 +18,7 @@ from penstock.protocol.messages.produce import (
     FLEXIBLE_FROM,
     PartitionProduceResponse,
 )
+from penstock.runtime.offload import InlineOffload, Then
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.operations import Operation
 from penstock.security.principal import Principal
@@ -278,7 +278,7 @@ async def test_every_request_is_in_the_debug_log(tmp_path: Path, caplog: pytest.
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic()
-        caplog.set_level(logging.DEBUG, "penstock.server.dispatch")
+        caplog.set_level(logging.DEBUG, "penstock.server.dispatch.dispatcher")
         for _ in range(3):
             await client.produce(topic, batch(b"x"))
         with busy_disk(live):

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from penstock.config.broker import BrokerConfig
-from penstock.observability.clock import ManualClock
 from penstock.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     OpData,
@@ -20,8 +19,9 @@ from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, Delete
 from penstock.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from penstock.protocol.messages.fetch import FetchPartition, FetchResponse
 from penstock.protocol.messages.produce import ProduceResponse
+from penstock.runtime.clock import ManualClock
 from penstock.server import quotas
-from penstock.server.connection_host import Peer
+from penstock.server.connections import Peer
 from tests.server.live import (
     FETCH_LATEST,
     Client,

@@ -4,14 +4,17 @@ import asyncio
 import contextlib
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from penstock.cluster.lifecycle import Lifecycle
 from penstock.config.broker import BrokerConfig
 from penstock.server.broker import Broker
 from penstock.server.ports import real_ports
-from penstock.storage.files import RealFileSystem
+from penstock.storage.files import RealFileSystem, Volume
+from penstock.storage.journal.reading import FoundJournal, read_journal
 from tests.server.live import Live, TopicHandle, batch, running_broker, values_in
 
 PARTITIONS = 4
@@ -25,9 +28,8 @@ class Rendezvous(RealFileSystem):
         self._all_begun = threading.Barrier(PARTITIONS, timeout=60)
         self.synced: set[str] = set()
 
-    @property
-    def can_sync_all(self) -> bool:
-        return False
+    def open_volume(self, directory: str) -> Volume | None:
+        return None
 
     def sync_dir(self, path: str) -> None:
         if self._topic in path and len(self.synced) < PARTITIONS:
@@ -53,6 +55,17 @@ async def test_partitions_are_made_durable_side_by_side(tmp_path: Path) -> None:
             assert (values_in(found), found.high_watermark) == ([b"%d" % partition], 1)
 
 
+class HeldVolume:
+    def __init__(self, volume: Volume, hold: Callable[[], None]) -> None:
+        self.holds, self.close = volume.holds, volume.close
+        self._volume = volume
+        self._hold = hold
+
+    def sync(self) -> None:
+        self._hold()
+        self._volume.sync()
+
+
 class Held(RealFileSystem):
     """Syncs of the whole file system, or of a topic's directories where that cannot be, wait to be let go."""
 
@@ -62,16 +75,13 @@ class Held(RealFileSystem):
         self.has_begun = threading.Event()
         self.let_go = threading.Event()
 
-    @property
-    def can_sync_all(self) -> bool:
-        return self._can_sync_all and super().can_sync_all
-
-    def sync_all(self, directory: str) -> None:
-        self._hold()
-        super().sync_all(directory)
+    def open_volume(self, directory: str) -> Volume | None:
+        volume = super().open_volume(directory) if self._can_sync_all else None
+        self._can_sync_all = volume is not None
+        return volume and HeldVolume(volume, self._hold)
 
     def sync_dir(self, path: str) -> None:
-        if self._topic in path and not self.can_sync_all:
+        if self._topic in path and not self._can_sync_all:
             self._hold()
         super().sync_dir(path)
 
@@ -127,3 +137,34 @@ async def test_a_start_that_is_given_up_while_partitions_are_recovered_ends(
         await starting
     async with running_broker(tmp_path / "killed") as live:
         assert live.services.is_ready
+
+
+async def test_the_evidence_of_lost_records_stays_until_the_broker_has_registered_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, killed = tmp_path / "running", tmp_path / "killed"
+    async with running_broker(running) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        for number in range(9):
+            await client.produce(topic, batch(b"%d" % number))
+        shutil.copytree(running, killed)
+    journal = killed / ".journal.0"
+    content = bytearray(journal.read_bytes())
+    content[20] ^= 1
+    content[532] ^= 1
+    journal.write_bytes(content)
+    register = Lifecycle.register_lost_records
+    found: list[FoundJournal] = []
+
+    async def register_and_look(lifecycle: Lifecycle, incarnation_id: bytes) -> int:
+        epoch = await register(lifecycle, incarnation_id)
+        found.append(read_journal(RealFileSystem(), str(killed)))
+        return epoch
+
+    monkeypatch.setattr(Lifecycle, "register_lost_records", register_and_look)
+    async with running_broker(killed):
+        found.append(read_journal(RealFileSystem(), str(killed)))
+    while_registering, afterwards = found
+    assert [each.path for each in while_registering.damage] == [str(journal)]
+    assert afterwards.damage == []

@@ -11,7 +11,7 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from penstock.protocol.records.batch import HEADER_SIZE, iter_batches
-from penstock.storage.checkpoints import PartitionName
+from penstock.storage.directory.checkpoints import PartitionName
 from tests.server.live import Live, TopicHandle, batch, code, one, running_broker, within
 
 INTERVAL = "penstock.log.scrub.interval.ms"

@@ -14,10 +14,10 @@ import pytest
 import uvloop
 
 from penstock.client.connection import Connection, Disconnected
-from penstock.observability.clock import ManualClock
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest
 from penstock.protocol.messages.fetch import FetchPartition
 from penstock.protocol.messages.metadata import MetadataRequest
+from penstock.runtime.clock import ManualClock
 from tests.server.live import (
     Live,
     TopicHandle,

@@ -7,7 +7,6 @@ import re
 import pytest
 from confluent_kafka import Producer
 
-from penstock.observability.clock import ManualClock
 from penstock.observability.otlp import NotOtlp
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.api_versions import ApiVersionsRequest
@@ -16,7 +15,8 @@ from penstock.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from penstock.server.connection_host import Peer
+from penstock.runtime.clock import ManualClock
+from penstock.server.connections import Peer
 from penstock.server.handlers import TELEMETRY
 from penstock.server.metrics.scrape import scrape
 from penstock.server.telemetry import Client, Telemetry, read_metrics

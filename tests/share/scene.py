@@ -1,20 +1,20 @@
 """The share partitions of a broker whose log, persister and clock are the test's own."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
 from penstock.config.offset_reset import OffsetReset, ResetKind
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
+from penstock.runtime.clock import ManualClock
 from penstock.share.led_partition import LedPartition
-from penstock.share.partition.values import Acknowledgement, AcknowledgeType, OffsetRange, ShareSettings
+from penstock.share.partition.values import Acknowledgement, AcknowledgeType, OffsetRange, PartitionSettings
 from penstock.share.partitions import Outcome, SharePartitions
 from penstock.share.settings import GroupSettings
-from penstock.share.values import SharePartitionKey, ShareState, ShareSummary, StateBatch
+from penstock.share.state.values import SharePartitionKey, ShareState, ShareSummary, StateBatch, StateUpdate
 
 TOPIC_ID = b"t" * 16
 KEY = SharePartitionKey("group", TOPIC_ID, 0)
@@ -69,23 +69,14 @@ class FakePersister:
         self.done.append(f"read in epoch {leader_epoch}")
         return self.state
 
-    async def write(
-        self,
-        key: SharePartitionKey,
-        *,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
-    ) -> None:
-        assert (key, state_epoch) == (KEY, 1)
+    async def write(self, key: SharePartitionKey, update: StateUpdate) -> None:
+        assert (key, update.state_epoch) == (KEY, 1)
         if self.gate is not None:
             await self.gate.wait()
         self._refuse()
-        self.done.append(f"written in epoch {leader_epoch}")
-        self.written.append(tuple(batches))
-        self.state = ShareState(1, start_offset, tuple(batches))
+        self.done.append(f"written in epoch {update.leader_epoch}")
+        self.written.append(tuple(update.batches))
+        self.state = ShareState(1, update.start_offset, tuple(update.batches))
 
     async def summary(self, key: SharePartitionKey) -> ShareSummary:
         assert key == KEY
@@ -115,7 +106,9 @@ class Scene:
     @property
     def settings(self) -> GroupSettings:
         return GroupSettings(
-            partition=ShareSettings(lock_duration_ms=LOCK_MS, delivery_count_limit=5, record_locks_max=2000),
+            partition=PartitionSettings(
+                lock_duration_ms=LOCK_MS, delivery_count_limit=5, record_locks_max=2000
+            ),
             reads_committed=False,
             offset_reset=self.reset,
         )

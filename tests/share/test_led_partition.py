@@ -6,10 +6,10 @@ from functools import partial
 from penstock.protocol.errors import ErrorCode
 from penstock.share.led_partition import LedPartition
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.partition.values import OffsetRange, ShareSettings
-from penstock.share.values import SharePartitionKey, ShareState
+from penstock.share.partition.values import OffsetRange, PartitionSettings
+from penstock.share.state.values import SharePartitionKey, ShareState
 
-SETTINGS = ShareSettings(lock_duration_ms=30_000, delivery_count_limit=5, record_locks_max=100)
+SETTINGS = PartitionSettings(lock_duration_ms=30_000, delivery_count_limit=5, record_locks_max=100)
 
 
 def led_partition(*, is_loaded: bool = True) -> LedPartition:
@@ -19,7 +19,7 @@ def led_partition(*, is_loaded: bool = True) -> LedPartition:
     return led
 
 
-def test_nobody_reads_before_it_is_loaded_or_after_it_has_ended() -> None:
+def test_reading_is_refused_before_the_load_and_after_the_end() -> None:
     assert not led_partition(is_loaded=False).begin_reading()
     led = led_partition()
     led.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -35,7 +35,7 @@ def test_one_reads_at_a_time() -> None:
     assert led.begin_reading()
 
 
-def test_nobody_reads_where_nothing_can_be_acquired() -> None:
+def test_reading_is_refused_while_nothing_can_be_acquired() -> None:
     led = led_partition()
     assert led.state is not None
     led.state.acquire(
@@ -44,7 +44,7 @@ def test_nobody_reads_where_nothing_can_be_acquired() -> None:
     assert not led.begin_reading()
 
 
-def test_who_was_kept_from_reading_is_woken_when_the_other_is_done_and_nobody_else() -> None:
+def test_a_waiting_reader_is_woken_when_the_active_one_is_done() -> None:
     async def story() -> None:
         led = led_partition()
         new_future = asyncio.get_running_loop().create_future
@@ -59,7 +59,7 @@ def test_who_was_kept_from_reading_is_woken_when_the_other_is_done_and_nobody_el
     asyncio.run(story())
 
 
-def test_who_waits_no_more_is_not_woken() -> None:
+def test_a_removed_watcher_is_not_woken() -> None:
     async def story() -> None:
         led = led_partition()
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -78,7 +78,7 @@ def _note(looked: list[int], number: int, _done: "asyncio.Future[None]") -> None
     looked.append(number)
 
 
-def test_who_has_waited_longest_looks_first() -> None:
+def test_the_longest_waiting_fetch_is_woken_first() -> None:
     looked: list[int] = []
 
     async def scenario() -> None:

@@ -13,20 +13,20 @@ from penstock.protocol.errors import ErrorCode
 from penstock.share.led_partition import LedPartition
 from penstock.share.partition.values import AcknowledgeType
 from penstock.share.partitions import Outcome
-from penstock.share.values import (
+from penstock.share.state.values import (
     UNINITIALIZED_OFFSET,
     PersisterError,
     RecordState,
     ShareState,
     StateBatch,
 )
-from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.errors import LogCorrupt
 from tests.share.scene import END_OFFSET, KEY, LOCK_MS, TOPIC_ID, FakeLog, Scene, play, turns
 
 # -- loading
 
 
-def test_what_is_kept_is_read_in_the_epoch_of_the_leader() -> None:
+def test_the_state_is_read_in_the_epoch_of_the_leader() -> None:
     async def story(scene: Scene) -> None:
         scene.persister.state = ShareState(1, 4, (StateBatch(4, 5, RecordState.ACKNOWLEDGED, 1),))
         led = await scene.led()
@@ -65,7 +65,7 @@ def test_a_group_without_offsets_starts_where_it_is_set_to_and_that_is_written(
     play(story)
 
 
-def test_a_leader_that_does_not_know_its_end_cannot_say_what_is_latest() -> None:
+def test_a_leader_without_a_high_watermark_has_no_latest_offset() -> None:
     async def story(scene: Scene) -> None:
         scene.persister.state = ShareState(1, UNINITIALIZED_OFFSET)
         scene.leader.is_new = True
@@ -100,9 +100,7 @@ def test_a_group_that_starts_by_time_waits_for_a_record_of_that_time(found: Any)
     ],
     ids=str,
 )
-def test_a_share_partition_that_cannot_be_loaded_is_tried_anew_by_the_next_fetch(
-    error: Exception, told: ErrorCode
-) -> None:
+def test_the_next_fetch_retries_a_failed_load(error: Exception, told: ErrorCode) -> None:
     async def story(scene: Scene) -> None:
         scene.persister.refusal = error
         led = await scene.led()
@@ -114,7 +112,7 @@ def test_a_share_partition_that_cannot_be_loaded_is_tried_anew_by_the_next_fetch
     play(story)
 
 
-def test_a_log_that_cannot_be_searched_is_told() -> None:
+def test_a_failed_search_of_the_log_is_reported() -> None:
     async def story(scene: Scene) -> None:
         scene.persister.state = ShareState(1, UNINITIALIZED_OFFSET)
         scene.reset = OffsetReset(ResetKind.BY_DURATION, 1000)
@@ -128,7 +126,7 @@ def test_a_log_that_cannot_be_searched_is_told() -> None:
     play(story)
 
 
-def test_what_is_led_elsewhere_is_not_loaded() -> None:
+def test_partitions_of_other_leaders_are_not_loaded() -> None:
     async def story(scene: Scene) -> None:
         scene.replica = ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert scene.partitions.led(KEY, scene.settings) is ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -158,7 +156,7 @@ def test_an_acknowledgement_counts_when_it_is_written() -> None:
     play(story)
 
 
-def test_a_client_that_gives_up_does_not_undo_what_it_said() -> None:
+def test_a_client_that_disconnects_does_not_undo_its_acknowledgements() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.acquire(led)
@@ -174,7 +172,7 @@ def test_a_client_that_gives_up_does_not_undo_what_it_said() -> None:
     play(story)
 
 
-def test_what_cannot_be_written_may_be_said_again() -> None:
+def test_acknowledgements_that_were_not_written_can_be_repeated() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.acquire(led)
@@ -216,7 +214,7 @@ def test_a_write_to_a_state_that_was_deleted_ends_the_share_partition() -> None:
     play(story)
 
 
-def test_what_is_not_there_cannot_be_acknowledged() -> None:
+def test_missing_records_cannot_be_acknowledged() -> None:
     async def story(scene: Scene) -> None:
         assert (await scene.accept(0, 0)).code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         scene.partitions.led(KEY, scene.settings)
@@ -227,7 +225,7 @@ def test_what_is_not_there_cannot_be_acknowledged() -> None:
     play(story)
 
 
-def test_locks_expire_and_that_is_written_and_wakes_who_waits() -> None:
+def test_expired_locks_are_written_and_wake_waiting_fetches() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.acquire(led)
@@ -246,7 +244,7 @@ def test_locks_expire_and_that_is_written_and_wakes_who_waits() -> None:
     play(story)
 
 
-def test_what_a_member_holds_is_released_and_the_rest_is_not() -> None:
+def test_only_the_records_of_the_member_are_released() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.acquire(led)
@@ -265,7 +263,7 @@ def test_what_a_member_holds_is_released_and_the_rest_is_not() -> None:
 
 
 @pytest.mark.parametrize("state_epoch", [0, 2])
-def test_a_share_partition_ends_when_it_is_found_that_its_group_has_begun_anew(state_epoch: int) -> None:
+def test_a_share_partition_ends_when_its_group_has_a_new_state_epoch(state_epoch: int) -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.persister.state = ShareState(state_epoch, 0)
@@ -279,7 +277,7 @@ def test_a_share_partition_ends_when_it_is_found_that_its_group_has_begun_anew(s
     play(story)
 
 
-def test_a_share_partition_goes_on_when_its_state_is_found_unchanged_or_nobody_can_say() -> None:
+def test_a_share_partition_continues_when_its_state_is_unchanged_or_unknown() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.partitions.verify(led)
@@ -341,7 +339,7 @@ def test_a_share_partition_ends_with_the_epoch_and_with_the_topic(
     play(story)
 
 
-def test_a_share_partition_of_an_earlier_epoch_is_loaded_anew() -> None:
+def test_a_share_partition_of_an_earlier_leader_epoch_is_loaded_again() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.leader.leader_epoch = 6
@@ -352,7 +350,7 @@ def test_a_share_partition_of_an_earlier_epoch_is_loaded_anew() -> None:
     play(story)
 
 
-def test_what_is_still_being_written_is_written_before_it_is_read_again() -> None:
+def test_a_load_waits_for_earlier_writes() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.acquire(led)
@@ -381,7 +379,7 @@ def test_one_that_ends_while_it_is_loaded_does_not_begin() -> None:
     play(story)
 
 
-def test_a_broker_that_stops_lets_what_is_being_written_come_to_its_end() -> None:
+def test_a_stopping_broker_waits_for_writes() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         scene.acquire(led)

@@ -48,7 +48,7 @@ def test_after_the_highest_epoch_comes_the_first(session: ShareSession) -> None:
     session.proceed(1)
 
 
-def test_a_member_without_a_session_is_told_so(sessions: ShareSessions) -> None:
+def test_a_request_without_a_session_is_refused(sessions: ShareSessions) -> None:
     with refused(ErrorCode.SHARE_SESSION_NOT_FOUND):
         sessions.get(ANNE)
 
@@ -78,26 +78,26 @@ def test_partitions_come_and_go(session: ShareSession) -> None:
 def test_a_partition_that_comes_and_goes_in_one_request_is_not_there(session: ShareSession) -> None:
     session.update([P2], [P2])
     assert list(session.partitions) == [P0, P1]
-    assert not session.is_worth_telling(P2, has_records=False, has_failed=False)
+    assert not session.must_include(P2, has_records=False, has_failed=False)
 
 
-def test_an_answer_carries_records_errors_and_what_is_new(session: ShareSession) -> None:
+def test_a_response_has_records_errors_and_new_partitions(session: ShareSession) -> None:
     session.update([P2], [])
-    assert not session.is_worth_telling(P0, has_records=False, has_failed=False)
-    assert session.is_worth_telling(P0, has_records=True, has_failed=False)
-    assert session.is_worth_telling(P1, has_records=False, has_failed=True)
-    assert session.is_worth_telling(P2, has_records=False, has_failed=False)
-    assert not session.is_worth_telling(P2, has_records=False, has_failed=False)
+    assert not session.must_include(P0, has_records=False, has_failed=False)
+    assert session.must_include(P0, has_records=True, has_failed=False)
+    assert session.must_include(P1, has_records=False, has_failed=True)
+    assert session.must_include(P2, has_records=False, has_failed=False)
+    assert not session.must_include(P2, has_records=False, has_failed=False)
 
 
-def test_that_an_error_is_over_is_told_once(session: ShareSession) -> None:
-    assert session.is_worth_telling(P0, has_records=False, has_failed=True)
-    assert session.is_worth_telling(P0, has_records=False, has_failed=False)
-    assert not session.is_worth_telling(P0, has_records=False, has_failed=False)
+def test_the_end_of_an_error_is_reported_once(session: ShareSession) -> None:
+    assert session.must_include(P0, has_records=False, has_failed=True)
+    assert session.must_include(P0, has_records=False, has_failed=False)
+    assert not session.must_include(P0, has_records=False, has_failed=False)
 
 
-def test_who_was_served_goes_to_the_end(session: ShareSession) -> None:
-    session.is_worth_telling(P0, has_records=True, has_failed=False)
+def test_a_partition_that_was_read_goes_to_the_end(session: ShareSession) -> None:
+    session.must_include(P0, has_records=True, has_failed=False)
     assert list(session.partitions) == [P1, P0]
 
 
@@ -147,7 +147,7 @@ def many(count: int) -> list[TopicPartition]:
     return [TopicPartition(b"n" * 16, number) for number in range(count)]
 
 
-def test_a_session_does_not_grow_beyond_what_one_request_could_name(
+def test_a_session_has_no_more_partitions_than_fit_into_a_request(
     sessions: ShareSessions, session: ShareSession
 ) -> None:
     full = many(SESSION_PARTITIONS_MAX)

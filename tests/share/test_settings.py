@@ -2,7 +2,7 @@
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.offset_reset import OffsetReset, ResetKind
-from penstock.share.partition.values import ShareSettings
+from penstock.share.partition.values import PartitionSettings
 from penstock.share.settings import GroupSettings, settings_of
 
 CONFIG = BrokerConfig(
@@ -17,13 +17,13 @@ CONFIG = BrokerConfig(
 
 def test_a_group_without_settings_has_the_brokers() -> None:
     assert settings_of(CONFIG, {}) == GroupSettings(
-        partition=ShareSettings(lock_duration_ms=17_000, delivery_count_limit=3, record_locks_max=500),
+        partition=PartitionSettings(lock_duration_ms=17_000, delivery_count_limit=3, record_locks_max=500),
         reads_committed=False,
         offset_reset=OffsetReset(ResetKind.LATEST),
     )
 
 
-def test_what_is_set_for_the_group_counts() -> None:
+def test_settings_of_the_group_override_the_broker() -> None:
     own = {
         "share.record.lock.duration.ms": "20000",
         "share.delivery.count.limit": "7",
@@ -33,7 +33,7 @@ def test_what_is_set_for_the_group_counts() -> None:
         "share.auto.offset.reset": "by_duration:PT1M",
     }
     assert settings_of(CONFIG, own) == GroupSettings(
-        partition=ShareSettings(
+        partition=PartitionSettings(
             lock_duration_ms=20_000, delivery_count_limit=7, record_locks_max=100, allows_renewal=False
         ),
         reads_committed=True,

@@ -13,7 +13,7 @@ OURS = (
 )
 
 
-def test_the_record_and_our_words_about_it_are_told_apart() -> None:
+def test_the_headers_of_the_record_and_the_added_ones_are_separated() -> None:
     headers = (("trace", b"\xff"), ("empty", None), *OURS)
     assert read_headers(headers) == DeadLetter(
         pipeline="payments",

@@ -6,8 +6,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark c
 
 from penstock.spark.dead_letter_format import Origin, read_headers
 from penstock.spark.dead_letters import dead_letters
-from penstock.spark.decode import decode
-from penstock.spark.pipeline.model import JsonDecoder
+from penstock.spark.decode.frames import decode
+from penstock.spark.decode.settings import JsonDecoder
 from tests.spark.decode.test_frames import records
 
 pytestmark = pytest.mark.xdist_group("spark")

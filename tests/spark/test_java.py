@@ -34,7 +34,7 @@ def test_a_java_on_the_path_is_followed_to_its_home(tmp_path: Path) -> None:
     assert find_java({"PATH": str(tmp_path / "usr")}, tmp_path).home == home
 
 
-def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_skipped(tmp_path: Path) -> None:
     old = make_java(tmp_path / "old", "1.8.0_402")
     bundled = make_java(tmp_path / "bundled", "17.0.15")
     assert find_java({"JAVA_HOME": old, "PATH": ""}, tmp_path, bundled).home == bundled
@@ -47,8 +47,8 @@ def test_without_java_the_error_says_what_was_found_and_what_to_install(tmp_path
 
 
 def test_a_java_without_a_release_file_is_asked(tmp_path: Path) -> None:
-    told = "echo '    java.home = /somewhere' >&2; echo '    java.version = 17.0.1' >&2"
-    home = make_java(tmp_path / "jvm", "0", script=told)
+    reported = "echo '    java.home = /somewhere' >&2; echo '    java.version = 17.0.1' >&2"
+    home = make_java(tmp_path / "jvm", "0", script=reported)
     os.remove(os.path.join(home, "release"))
     found = find_java({"JAVA_HOME": home, "PATH": ""}, tmp_path)
     assert (found.home, found.major) == ("/somewhere", 17)
@@ -70,8 +70,8 @@ def test_a_strict_java_is_given_a_class_path_without_repeats(tmp_path: Path) -> 
     found = find_java({"JAVA_HOME": home, "PATH": ""}, tmp_path / "cache")
     class_path = f"{tmp_path}/conf/:{jars}/b.jar:{jars}/*"
     java = [f"{found.home}/bin/java", "--add-modules=jdk.incubator.vector", "-cp", class_path, "Main", "-cp"]
-    told = subprocess.run(java, capture_output=True, text=True, check=True).stdout
-    assert told == f"--add-modules=jdk.incubator.vector|-cp|{jars}/b.jar:{jars}/a.jar|Main|-cp|"
+    reported = subprocess.run(java, capture_output=True, text=True, check=True).stdout
+    assert reported == f"--add-modules=jdk.incubator.vector|-cp|{jars}/b.jar:{jars}/a.jar|Main|-cp|"
     assert found.major == 21
 
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.spark.options import OptionError, Options
 
 
-def test_names_are_found_whatever_their_case() -> None:
+def test_names_are_found_in_any_case() -> None:
     options = Options({"startingoffsets": "earliest", "MinPartitions": "3"})
     assert options.text("startingOffsets") == "earliest"
     assert options.integer("minPartitions") == 3

@@ -13,7 +13,7 @@ from penstock.spark.launch import settings_of, worker_python
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-def test_times_are_utc_whatever_the_machine_says(spark: SparkSession) -> None:
+def test_times_are_utc_in_any_time_zone_of_the_machine(spark: SparkSession) -> None:
     row = spark.sql("SELECT CAST(TIMESTAMP '2020-01-01 00:00:00' AS LONG) AS seconds").first()
     assert row is not None
     assert row.seconds == 1577836800

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from penstock.observability.offload import InlineOffload
+from penstock.runtime.offload import InlineOffload
 
 T = TypeVar("T")
 

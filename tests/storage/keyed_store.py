@@ -9,18 +9,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from penstock.config.topic import TopicConfig
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import InlineOffload
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, decode_records
-from penstock.storage.cleaner import Cleaner, CleanerSettings
-from penstock.storage.cleaner_passes import CleanerPasses
-from penstock.storage.compaction_worker import OffloadedCompactor
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.offload import InlineOffload
+from penstock.storage.cleaner.cleaner import Cleaner, CleanerSettings
+from penstock.storage.compaction.worker import OffloadedCompactor
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Appended, LogSlice, Origin
-from penstock.storage.log_store import LogStore
-from penstock.testing.disk import FaultyDisk, Keep
+from penstock.storage.store.log_store import LogStore
+from penstock_simulation.disk import FaultyDisk, Keep
 from tests.storage.logs import AnyTransaction, append_records
 
 T = TypeVar("T")
@@ -79,7 +78,6 @@ class KeyedStore:
             topic: self.store.open_or_create(topic, TOPIC_ID, 0, config)
             for topic, config in self.topics.items()
         }
-        self.passes = CleanerPasses()
         self.cleaner = Cleaner(
             "/data",
             lambda: [Partition(log) for log in self.logs.values()],
@@ -88,7 +86,7 @@ class KeyedStore:
             clock=self.clock,
             offload=InlineOffload(),
             compactor=OffloadedCompactor(self.disk, InlineOffload()),
-            passes=self.passes,
+            passes=self.store.passes,
             settings=lambda: self.settings,
         )
 

@@ -9,17 +9,17 @@ from penstock.config.topic import TopicConfig
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import decode_records
+from penstock.storage.errors import LogError
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer, RealFileSystem
 from penstock.storage.log.append import Appender
 from penstock.storage.log.checkpoint import LogCheckpoint
-from penstock.storage.log.errors import LogError
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Appended, Cold, LogSlice, Origin
-from penstock.storage.producer_state import ProducerStates
-from penstock.storage.recovery import Checkpointed, create_log, load_log
+from penstock.storage.producers.state import ProducerStates
+from penstock.storage.producers.transaction_permit import TransactionPermit
+from penstock.storage.recovery.loader import Checkpointed, create_log, load_log
 from penstock.storage.storable_batch import StorableBatch
-from penstock.storage.transaction_permit import TransactionPermit
 
 NOW_MS = 1_700_000_000_000
 

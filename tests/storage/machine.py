@@ -14,8 +14,8 @@ from penstock.storage.file_cache import FileCache
 from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Appended, LoadedLog, LogSlice
-from penstock.storage.recovery import Checkpointed, create_log, load_log
-from penstock.testing.disk import FaultyDisk, Keep
+from penstock.storage.recovery.loader import Checkpointed, create_log, load_log
+from penstock_simulation.disk import FaultyDisk, Keep
 from tests.storage.logs import append_records
 
 DIRECTORY = "/data/topic-0"

@@ -3,7 +3,7 @@
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG, BatchHeader
 from penstock.protocol.records.control import EndTxnMarker
-from penstock.storage.producer_state import (
+from penstock.storage.producers.state import (
     Duplicate,
     ProducerStates,
     Refusal,

@@ -5,10 +5,10 @@ from random import Random
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, decode_records
-from penstock.storage.compaction_rewrite import CompactionJob
+from penstock.storage.compaction.rewrite import CompactionJob
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.retention import SegmentFacts
-from penstock.testing.disk import FaultyDisk
+from penstock_simulation.disk import FaultyDisk
 
 DIRECTORY = "/data/topic-0"
 NOW_MS = 1_000_000

@@ -5,9 +5,9 @@ import errno
 import pytest
 
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.errors import LogError, StorageError, StorageFailure
 from penstock.storage.log.checkpoint import LogCheckpoint
-from penstock.storage.log.errors import LogError, StorageError, StorageFailure
-from penstock.testing.disk import Keep
+from penstock_simulation.disk import Keep
 from tests.storage.machine import Machine
 
 # -- torn and lost writes -------------------------------------------------------------------------------

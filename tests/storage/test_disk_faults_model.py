@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from penstock.storage.log.errors import StorageError, StorageFailure
-from penstock.testing.disk import Keep, PowerCut
+from penstock.storage.errors import StorageError, StorageFailure
+from penstock_simulation.disk import Keep, PowerCut
 from tests.storage.machine import Machine
 
 IN_FLIGHT_MAX = 5  # as many batches as a broker remembers of a producer

@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from penstock.storage.file_cache import FileCache
-from penstock.testing.disk import FaultyDisk
+from penstock_simulation.disk import FaultyDisk
 
 
 @pytest.fixture

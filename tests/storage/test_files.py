@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded.closable_files import ClosableFiles
-from penstock.storage import directory_files
+from penstock.storage.directory import metadata_files
 from penstock.storage.files import RealFileSystem
 
 
@@ -50,7 +50,7 @@ def test_an_open_data_directory_is_closed_to_others_and_that_is_logged_once(
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o755)
     for _ in range(2):
-        directory_files.restrict_access(RealFileSystem(), f"{tmp_path}/data")
+        metadata_files.restrict_access(RealFileSystem(), f"{tmp_path}/data")
     assert mode(tmp_path / "data") == 0o700
     [line] = [each.getMessage() for each in caplog.records]
     assert line == f"Changed the mode of {tmp_path}/data from 0755 to 0700: it holds records and credentials"
@@ -64,16 +64,7 @@ def test_a_directory_that_many_share_keeps_its_mode_and_the_log_warns(
     with pytest.raises(PermissionError) as refused:
         RealFileSystem().restrict(f"{tmp_path}/data")
     assert refused.value.errno == errno.EPERM
-    directory_files.restrict_access(RealFileSystem(), f"{tmp_path}/data")
+    metadata_files.restrict_access(RealFileSystem(), f"{tmp_path}/data")
     assert mode(tmp_path / "data") == 0o1777
     [record] = caplog.records
     assert (record.levelno, "Others may read" in record.getMessage()) == (logging.WARNING, True)
-
-
-def test_everything_on_a_file_system_can_be_synced_at_once(tmp_path: Path) -> None:
-    files = RealFileSystem()
-    if not files.can_sync_all:
-        pytest.skip("only Linux since 5.17 has it")
-    files.sync_all(str(tmp_path))
-    with pytest.raises(FileNotFoundError):
-        files.sync_all(str(tmp_path / "missing"))

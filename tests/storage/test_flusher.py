@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import InlineOffload, Then, ThreadOffload
-from penstock.storage.directory_files import write_topic_id
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.offload import InlineOffload, Then, ThreadOffload
+from penstock.storage.directory.metadata_files import write_topic_id
+from penstock.storage.errors import StorageFailure
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import File, RealFile, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log.checkpoint import LogCheckpoint
-from penstock.storage.log.errors import StorageFailure
 from penstock.storage.log.log import Log
-from penstock.storage.recovery import create_log
+from penstock.storage.recovery.loader import create_log
 from penstock.storage.ring import Ended, SyncRing, open_ring
-from penstock.testing.disk import FaultyDisk
+from penstock_simulation.disk import FaultyDisk
 from tests.storage.logs import append, config_of
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
 
-from penstock.cli.cluster_facts import Operator
+from penstock.cli.cluster.state import read_quorum
+from penstock.cli.connect.requests import RequestClient
 from tests.support.broker import BrokerProcess
 from tests.support.namespaces import NamespaceNetwork
 
@@ -82,11 +83,8 @@ class ClusterProcesses:
 
     def controller(self) -> int:
         """The node that leads the metadata quorum. Metadata does not tell: any broker takes admin requests."""
-        operator = Operator(self.bootstrap, [])
-        try:
-            return operator.quorum().leader
-        finally:
-            operator.close()
+        with RequestClient(self.bootstrap) as client:
+            return read_quorum(client).leader
 
     def in_sync(self, topic: str, bootstrap: str | None = None) -> list[set[int]]:
         """The in-sync set of each partition, as any node knows it or as the one named does."""

@@ -20,7 +20,7 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 _GROUP = re.compile(r"\bpytest\.mark\.xdist_group\(\"(\w+)\"\)")
 # Groups come before all of these, everything else comes after.
 _LONG = (
-    *("crash", "failover", "testing", "interop", "examples", "malicious", "cli"),
+    *("crash", "failover", "simulation", "interop", "examples", "malicious", "cli"),
     *("storage", "transactions", "protocol"),  # of few files that take ten seconds each
 )
 

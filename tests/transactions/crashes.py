@@ -5,7 +5,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Generic, TypeVar
 
-from penstock.testing.disk import FaultyDisk, Keep
+from penstock_simulation.disk import FaultyDisk, Keep
 
 T = TypeVar("T")
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from penstock.observability.clock import Clock, SystemClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from penstock.protocol.messages.add_partitions_to_txn import (
@@ -17,6 +16,7 @@ from penstock.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from penstock.runtime.clock import Clock, SystemClock
 from tests.server.live import Client, TopicHandle, batch, one
 
 READ_COMMITTED = 1

@@ -10,8 +10,8 @@ import pytest
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotLeader
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.transaction_permit import TransactionPermit
-from penstock.transactions.admission import Admission, Admissions, Question, told_to_producer
+from penstock.storage.producers.transaction_permit import TransactionPermit
+from penstock.transactions.admission import Admission, Admissions, Question, produce_error
 from penstock.transactions.guards import Guards
 from penstock.transactions.markers import LocalMarkers, Marker
 from penstock.transactions.state import Producer, TopicPartition
@@ -241,9 +241,9 @@ def test_a_refusal_that_is_final_leaves_no_guard_behind(tmp_path: Path) -> None:
         ("NONE", {3: "NONE"}),
     ],
 )
-def test_a_producer_is_told_in_words_that_its_version_knows(code: str, by_version: dict[int, str]) -> None:
+def test_a_producer_gets_errors_that_its_version_knows(code: str, by_version: dict[int, str]) -> None:
     for version, told in by_version.items():
-        assert told_to_producer(ErrorCode[code], version).name == told
+        assert produce_error(ErrorCode[code], version).name == told
 
 
 def test_a_verification_does_not_outlive_the_leadership_in_which_it_was_asked_for(tmp_path: Path) -> None:

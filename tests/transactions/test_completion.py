@@ -12,9 +12,9 @@ from penstock.protocol.errors import ErrorCode
 from penstock.storage.log.log import Log
 from penstock.transactions.markers import Marker, MarkerSender
 from penstock.transactions.state import TopicPartition
-from tests.server.handlers.transactions_support import at_rest, committed_values
 from tests.server.live import Live, running_broker, until
 from tests.transactions.live_producer import LiveProducer
+from tests.transactions.live_transactions import at_rest, committed_values
 
 
 class Broken:
@@ -33,7 +33,7 @@ class Broken:
         return await self.real.send(marker, partitions)
 
 
-def test_markers_are_sent_again_after_a_failure_that_nobody_expected(tmp_path: Path) -> None:
+def test_markers_are_retried_after_an_unhandled_error(tmp_path: Path) -> None:
     async def story() -> None:
         async with running_broker(tmp_path) as live, asyncio.timeout(30):
             completions = live.services.transactions._completions
@@ -86,7 +86,7 @@ def test_the_end_of_a_transaction_that_its_log_refuses_is_written_when_the_log_t
             completions._markers = NoRoomAfterwards(completions._markers, log)
             await producer.write(topic, b"v")
             assert await producer.end(commit=True) is ErrorCode.NONE
-            await until(lambda: "the end of app is not written yet" in caplog.text)
+            await until(lambda: "Retrying to store the end of a transaction" in caplog.text)
             assert await producer.init() is ErrorCode.CONCURRENT_TRANSACTIONS
             log.configure(usual)
             await at_rest(live, producer)

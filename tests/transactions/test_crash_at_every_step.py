@@ -24,8 +24,8 @@ from penstock.protocol.messages.offset_fetch import (
 )
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.record import iter_records
-from penstock.testing.disk import FaultyDisk, Keep
 from penstock.transactions.state import Transaction
+from penstock_simulation.disk import FaultyDisk, Keep
 from tests.server.live import Client, Live, TopicHandle, one, running_broker, until
 from tests.transactions.crashes import Recorder
 from tests.transactions.live_producer import READ_COMMITTED, LiveProducer
@@ -75,7 +75,7 @@ async def record(is_v2: bool, seed: int) -> Recorder[Known]:
 
 def at_rest(live: Live) -> bool:
     transaction = live.services.transactions.get(ID)
-    return isinstance(transaction, Transaction) and transaction.state.is_at_rest
+    return isinstance(transaction, Transaction) and transaction.state.is_idle
 
 
 async def recovered(live: Live) -> tuple[list[set[int]], int]:

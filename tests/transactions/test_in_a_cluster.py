@@ -8,17 +8,17 @@ import msgspec
 
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.metadata.state import Partition
+from penstock.cluster.metadata.topic_names import TRANSACTION_STATE
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import TRANSACTION_STATE
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.log.log import Log
-from penstock.testing.simulation.broker import run_simulated
-from penstock.testing.simulation.cluster.machine import PORT, Ending, Machine
-from penstock.testing.simulation.cluster.plan import SETTINGS
-from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.transactions.coordinator import Ids, TransactionCoordinator
 from penstock.transactions.markers import Marker, MarkerSender
 from penstock.transactions.state import TopicPartition, Transaction
+from penstock_simulation.broker import run_simulated
+from penstock_simulation.cluster.machine import PORT, Ending, Machine
+from penstock_simulation.cluster.plan import SETTINGS
+from penstock_simulation.loop import SimulatedLoop
 
 T = TypeVar("T")
 TOPIC, APP = "orders", "app"
@@ -56,7 +56,7 @@ class Scene:
         for each in others:
             await each.start(((first.name, PORT),))
         await self.on_home(self.services.controller.auto_create_topic(TOPIC))
-        await self.on_home(self.transactions.ready_home(APP))
+        await self.on_home(self.transactions.ensure_ready(APP))
         await self.until(lambda: self.state_of(TRANSACTION_STATE).leader > 0)
         self.home = self.machines[self.state_of(TRANSACTION_STATE).leader - 1]
         await next(each for each in self.machines if each is not self.home).end(Ending.KILLED)
@@ -127,7 +127,7 @@ def test_while_the_log_of_a_coordinator_lacks_replicas_no_marker_is_sent_again()
         assert again.error is ErrorCode.CONCURRENT_TRANSACTIONS
         assert scene.leader_of(TOPIC).log.log_end_offset == 1, "there is one marker"
         sender.log.configure(sender.usual)
-        await scene.until(lambda: scene.transaction.state.is_at_rest)
+        await scene.until(lambda: scene.transaction.state.is_idle)
         assert scene.ids is ids, "it was not loaded again"
 
     run_simulated(1, story)

@@ -18,7 +18,6 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.messages.offset_fetch import (
@@ -28,8 +27,9 @@ from penstock.protocol.messages.offset_fetch import (
 )
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.record import iter_records
-from penstock.testing.disk import FaultyDisk, Keep
+from penstock.runtime.clock import ManualClock
 from penstock.transactions.state import Transaction
+from penstock_simulation.disk import FaultyDisk, Keep
 from tests.server.live import Client, Live, TopicHandle, batch, one, running_broker, until
 from tests.transactions.live_producer import READ_COMMITTED, LiveProducer
 

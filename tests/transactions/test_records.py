@@ -73,7 +73,7 @@ def test_an_empty_transaction_has_null_for_its_partitions_as_kafka_writes_it() -
 
 
 @given(transactions)
-def test_a_flexible_record_comes_back_as_it_was(transaction: Transaction) -> None:
+def test_a_flexible_record_round_trips(transaction: Transaction) -> None:
     record = transaction_record(transaction, is_flexible=True)
     assert record.key is not None
     assert record.value is not None
@@ -85,7 +85,7 @@ def stored(offset: int, key: bytes | None, value: bytes | None) -> Record:
     return Record(offset, 0, key, value)
 
 
-def test_the_last_record_of_an_id_counts_and_a_tombstone_forgets_it() -> None:
+def test_the_last_record_of_an_id_wins_and_a_tombstone_deletes_it() -> None:
     ids = TransactionalIds()
     record = transaction_record(ONGOING, is_flexible=True)
     ids.replay(stored(0, bytes(record.key or b""), bytes(record.value or b"")), -1)

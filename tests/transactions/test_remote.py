@@ -128,7 +128,7 @@ def test_a_partition_without_a_leader_is_tried_again() -> None:
     assert peers.asked == []
 
 
-def test_a_partition_that_nobody_knows_is_left_to_this_broker_to_judge() -> None:
+def test_the_local_sender_handles_an_unknown_partition() -> None:
     local = Local()
     send(image_of(brokers=3), local, PlayedPeers(None), [A])
     assert local.given == [A]

@@ -128,7 +128,7 @@ def test_a_new_producer_waits_until_the_transaction_of_the_old_one_is_aborted() 
     assert script.end(commit=True, by=old) is ErrorCode.PRODUCER_FENCED
 
 
-def test_a_fenced_producer_cannot_end_what_was_ended_for_it_in_either_version() -> None:
+def test_a_fenced_producer_cannot_end_an_aborted_transaction_in_either_version() -> None:
     for version in (V1, V2):
         script = ongoing()
         old = script.producer
@@ -139,7 +139,7 @@ def test_a_fenced_producer_cannot_end_what_was_ended_for_it_in_either_version() 
         assert script.end(commit=False, by=old, version=version) is ErrorCode.PRODUCER_FENCED
 
 
-def test_an_id_whose_epochs_are_used_up_goes_on_under_a_new_producer_id() -> None:
+def test_an_id_with_exhausted_epochs_gets_a_new_producer_id() -> None:
     script = begun().at_epoch(EPOCH_MAX)
     assert script.init() is ErrorCode.NONE
     assert script.producer == (101, 0)
@@ -158,7 +158,7 @@ def test_the_last_epoch_of_a_producer_can_still_be_fenced() -> None:
 # -- KIP-360: a producer goes on after an error
 
 
-def test_a_producer_that_goes_on_gets_the_next_epoch() -> None:
+def test_a_producer_that_continues_gets_the_next_epoch() -> None:
     script = begun()
     assert script.init(expected=Producer(100, 0)) is ErrorCode.NONE
     assert script.producer == (100, 1)
@@ -171,7 +171,7 @@ def test_a_producer_that_asks_twice_because_the_answer_was_lost_gets_the_same_ep
     assert script.producer == (100, 1)
 
 
-def test_a_producer_that_was_replaced_cannot_go_on() -> None:
+def test_a_replaced_producer_cannot_continue() -> None:
     script = begun()
     script.init()
     assert script.init(expected=Producer(100, 0)) is ErrorCode.PRODUCER_FENCED
@@ -179,7 +179,7 @@ def test_a_producer_that_was_replaced_cannot_go_on() -> None:
     assert script.producer == (100, 1)
 
 
-def test_a_producer_that_goes_on_at_its_last_epoch_gets_a_new_id_also_when_it_asks_twice() -> None:
+def test_a_producer_that_continues_at_its_last_epoch_gets_a_new_id_also_on_a_retry() -> None:
     script = begun().at_epoch(EPOCH_MAX)
     assert script.init(expected=Producer(100, EPOCH_MAX)) is ErrorCode.NONE
     assert script.producer == (101, 0)
@@ -187,7 +187,7 @@ def test_a_producer_that_goes_on_at_its_last_epoch_gets_a_new_id_also_when_it_as
     assert script.producer == (101, 0)
 
 
-def test_a_producer_goes_on_under_an_id_that_was_forgotten() -> None:
+def test_a_producer_continues_with_an_expired_id() -> None:
     script = Script()
     assert script.init(expected=Producer(7, 3)) is ErrorCode.NONE
     assert script.producer == (100, 0)
@@ -235,7 +235,7 @@ def test_a_transaction_that_ends_takes_no_more_partitions() -> None:
     assert script.add(P1) is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
-def test_verification_tells_which_partitions_are_in() -> None:
+def test_verification_returns_the_partitions_of_the_transaction() -> None:
     script = ongoing()
     assert state.verify(script.now, script.producer, [P0, P1]) == {
         P0: ErrorCode.NONE,
@@ -271,13 +271,13 @@ def test_an_end_that_is_asked_for_again_is_answered_again_but_never_turned_round
         assert script.end(commit=not commit) is ErrorCode.INVALID_TXN_STATE
 
 
-def test_what_was_not_begun_cannot_be_ended_in_version_1() -> None:
+def test_a_transaction_that_was_not_begun_cannot_be_ended_in_version_1() -> None:
     script = begun()
     assert script.end(commit=True) is ErrorCode.INVALID_TXN_STATE
     assert script.end(commit=False) is ErrorCode.INVALID_TXN_STATE
 
 
-def test_nobody_else_can_end_a_transaction() -> None:
+def test_only_its_producer_can_end_a_transaction() -> None:
     script = ongoing()
     assert script.end(commit=True, by=Producer(99, 0)) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
     assert script.end(commit=True, by=Producer(100, 1)) is ErrorCode.PRODUCER_FENCED
@@ -292,7 +292,7 @@ def test_in_version_2_every_end_raises_the_epoch_and_the_markers_carry_the_new_o
     for epoch in (1, 2, 3):
         assert script.end(commit=epoch % 2 == 0, version=V2) is ErrorCode.NONE
         assert script.producer == (100, epoch)
-        assert state.answer_to_end(script.held) == (100, epoch)
+        assert state.producer_after_end(script.held) == (100, epoch)
         script.mark()
         assert script.producer == (100, epoch)
         script.add(P0)
@@ -337,13 +337,13 @@ def test_in_version_2_the_last_epoch_ends_in_a_new_producer_id() -> None:
     asked_as = script.producer
     assert script.end(commit=True, version=V2) is ErrorCode.NONE
     assert (script.held.producer_id, script.held.producer_epoch) == (100, EPOCH_MAX + 1)  # for the markers
-    assert state.answer_to_end(script.held) == (101, 0)
+    assert state.producer_after_end(script.held) == (101, 0)
     assert script.add(P0, by=Producer(101, 0)) is ErrorCode.CONCURRENT_TRANSACTIONS
     assert script.end(commit=False, version=V2, by=Producer(101, 0)) is ErrorCode.CONCURRENT_TRANSACTIONS
     script.mark()
     assert script.producer == (101, 0)
     assert script.end(commit=True, version=V2, by=asked_as) is ErrorCode.NONE
-    assert state.answer_to_end(script.held) == (101, 0)
+    assert state.producer_after_end(script.held) == (101, 0)
     assert script.add(P0) is ErrorCode.NONE
 
 

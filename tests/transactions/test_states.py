@@ -35,7 +35,7 @@ def test_a_decision_to_commit_can_only_be_carried_out() -> None:
 
 
 def test_the_states_have_kafkas_numbers_and_names() -> None:
-    assert [(state.value, state.shown_as) for state in State] == [
+    assert [(state.value, state.protocol_name) for state in State] == [
         (0, "Empty"),
         (1, "Ongoing"),
         (2, "PrepareCommit"),
@@ -52,7 +52,7 @@ def test_the_documentation_shows_the_table_as_it_is() -> None:
     text = (Path(__file__).parents[2] / "docs" / "transactions.md").read_text()
     drawn = text.split("stateDiagram-v2\n")[1].split("```")[0]
     assert drawn.splitlines() == [
-        f"    {before.shown_as} --> {after.shown_as}: {event.value}"
+        f"    {before.protocol_name} --> {after.protocol_name}: {event.value}"
         for before, ways in TRANSITIONS.items()
         for event, after in ways.items()
     ]

@@ -1,39 +1,51 @@
-"""`python -m tools.codegen [--model FILE] DEFINITIONS_DIR [MORE_DIRS...] OUTPUT_DIR`
+"""`python -m tools.codegen [--definitions DIR]`: write `penstock.protocol.messages`.
 
-With `--model`, what the definitions say is also kept in FILE: the tests generate the modules anew from it.
+The modules are made from `messages.json`, which holds the data of Kafka's definitions, and from `metadata_records/`.
+With `--definitions`, Kafka's definition files in DIR replace the data in `messages.json` first.
 """
 
 import argparse
-import os
 import sys
+from pathlib import Path
 
-from tools.codegen.definitions import load_model, save_model
+from tools.codegen.definitions import load_error_codes, load_messages, read_model, save_model
 from tools.codegen.generate import generate
+from tools.codegen.model import Model
+
+HERE = Path(__file__).parent
+MODEL = HERE / "messages.json"
+METADATA_RECORDS = HERE / "metadata_records"
+MODULES = HERE.parents[1] / "src" / "penstock" / "protocol" / "messages"
 
 
-def write(files: dict[str, str], output: str) -> None:
+def current_model(definitions: Path | None) -> Model:
+    """The model of all messages: metadata records from their files, the others from `definitions` or the last model."""
+    if definitions is None:
+        error_codes, messages = read_model(MODEL).error_codes, read_model(MODEL).messages
+    else:
+        error_codes, messages = load_error_codes(definitions), load_messages(definitions)
+    others = [message for message in messages if message.kind != "metadata"]
+    return Model(error_codes, sorted([*others, *load_messages(METADATA_RECORDS)], key=lambda each: each.name))
+
+
+def write(files: dict[str, str], output: Path) -> None:
     """Make `output` hold these files and no other module."""
-    os.makedirs(output, exist_ok=True)
-    for name in os.listdir(output):
-        if name.endswith(".py") and name not in files:
-            os.remove(os.path.join(output, name))
+    for path in output.glob("*.py"):
+        if path.name not in files:
+            path.unlink()
     for name, text in files.items():
-        with open(os.path.join(output, name), "w", encoding="utf-8") as file:
-            file.write(text)
+        (output / name).write_text(text, encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.codegen")
-    parser.add_argument("--model", help="file to keep what the definitions say in")
-    parser.add_argument("definitions", nargs="+", help="folders with one JSON file for each message")
-    parser.add_argument("output", help="folder of the generated modules")
+    parser.add_argument("--definitions", type=Path, help="directory with Kafka's definition files")
     options = parser.parse_args(arguments)
-    model = load_model(options.definitions)
-    if options.model:
-        save_model(model, options.model)
+    model = current_model(options.definitions)
+    save_model(model, MODEL)
     files = generate(model)
-    write(files, options.output)
-    print(f"{len(files)} files, {sum(len(text.splitlines()) for text in files.values())} lines")
+    write(files, MODULES)
+    print(f"Wrote {len(files)} files with {sum(len(text.splitlines()) for text in files.values())} lines")
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Reads definition files: JSON with `//` comment lines, one message in each."""
+"""Reads definition files (JSON with `//` comment lines, one message in each) and the model made from them."""
 
 import json
-import os
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,49 +12,36 @@ from tools.codegen.naming import DefinitionError
 ERROR_CODES_FILE = "error_codes.json"
 
 
-def load_model(directories: list[str]) -> Model:
-    """Every message that has a valid version, ordered by name, and the error codes."""
-    messages: list[Message] = []
-    for directory in directories:
-        for name in sorted(os.listdir(directory)):
-            if not name.endswith(".json") or name == ERROR_CODES_FILE:
-                continue
-            definition = read_json(os.path.join(directory, name))
-            if parse_versions(definition["validVersions"]):
-                messages.append(message_from(definition))
-    messages.sort(key=lambda message: message.name)
-    return Model(load_error_codes(directories), messages)
+def load_messages(directory: Path) -> list[Message]:
+    """Read the messages of a directory that have a valid version."""
+    paths = sorted(path for path in directory.glob("*.json") if path.name != ERROR_CODES_FILE)
+    definitions = [read_json(path) for path in paths]
+    return [message_from(each) for each in definitions if parse_versions(each["validVersions"])]
 
 
-def load_error_codes(directories: list[str]) -> dict[str, int]:
-    for directory in directories:
-        path = os.path.join(directory, ERROR_CODES_FILE)
-        if os.path.exists(path):
-            codes: dict[str, int] = read_json(path)
-            return codes
-    raise DefinitionError(f"no {ERROR_CODES_FILE} in {directories}")
+def load_error_codes(directory: Path) -> dict[str, int]:
+    return read_json(directory / ERROR_CODES_FILE)
 
 
-def save_model(model: Model, path: str) -> None:
-    """One line for the error codes, then one for each message, so that a change is easy to see."""
+def save_model(model: Model, path: Path) -> None:
+    """Write one line for the error codes, then one for each message, so that a change is easy to see."""
     lines = [msgspec.json.encode(model.error_codes), *map(msgspec.json.encode, model.messages)]
-    with open(path, "wb") as file:
-        file.writelines(line + b"\n" for line in lines)
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
 
 
-def read_model(path: str) -> Model:
-    with open(path, "rb") as file:
-        codes, *messages = file.read().splitlines()
+def read_model(path: Path) -> Model:
+    codes, *messages = path.read_bytes().splitlines()
     return Model(
         msgspec.json.decode(codes, type=dict[str, int]),
         [msgspec.json.decode(message, type=Message) for message in messages],
     )
 
 
-def read_json(path: str) -> dict[str, Any]:
-    with open(path, encoding="utf-8") as file:
-        lines = [line for line in file if not line.lstrip().startswith("//")]
-    parsed: dict[str, Any] = json.loads("".join(lines))
+def read_json(path: Path) -> dict[str, Any]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    parsed: dict[str, Any] = json.loads(
+        "\n".join(line for line in lines if not line.lstrip().startswith("//"))
+    )
     return parsed
 
 

@@ -63,8 +63,7 @@ class WriterEmitter:
             return self._array(layout, value, out, may_be_null=may_be_null)
         if field.is_struct:
             return self._struct(layout, value, out, may_be_null=may_be_null)
-        type_name = "bytes" if field.type == "records" else field.type
-        writer = self._needs.use(f"write_{_style(layout)}{type_name}")
+        writer = self._needs.use(f"write_{_style(layout)}{field.type}")
         return [f"{writer}({out}, {value})"]
 
     def _struct(self, layout: FieldLayout, value: str, out: str, *, may_be_null: bool) -> list[str]:

@@ -1,24 +1,19 @@
-"""`penstock config …`: read and change settings of topics and brokers, and look up what there is to set."""
+"""`penstock config …`: read and change settings of topics, brokers and groups, and list every setting.
+
+librdkafka knows only topics and single brokers, so all kinds use the protocol's requests directly.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from penstock.cli.config_resources import OtherKind, alter_resource, describe_resource
-from penstock.cli.connection import (
-    REQUEST_TIMEOUT_SECONDS,
-    BootstrapServer,
-    ClientSetting,
-    admin_client,
-    metadata_of,
-    result_of,
-    unknown_topic,
-)
-from penstock.cli.errors import EXIT_USAGE, CommandError
-from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.connect.target import Target, connects, unknown_topic
+from penstock.cli.errors import CommandError, UsageError
+from penstock.cli.output import AsJson, print_result
 
 if TYPE_CHECKING:
+    from penstock.cli.connect.requests import RequestClient
     from penstock.config.property import Property
 
 app = typer.Typer(help="Read and change settings while the broker runs.", no_args_is_help=True)
@@ -26,35 +21,53 @@ app = typer.Typer(help="Read and change settings while the broker runs.", no_arg
 Kind = Literal["topic", "broker", "brokers", "group", "client-metrics", "broker-logger"]
 Operation = Literal["SET", "DELETE", "APPEND", "SUBTRACT"]
 
+_RESOURCE_TYPES: Mapping[Kind, int] = {
+    "topic": 2,
+    "broker": 4,
+    "brokers": 4,  # with an empty name
+    "broker-logger": 8,
+    "client-metrics": 16,
+    "group": 32,
+}
+_OPERATIONS: Mapping[Operation, int] = {"SET": 0, "DELETE": 1, "APPEND": 2, "SUBTRACT": 3}
+_CLUSTER_DEFAULT, _DEFAULT = 3, 5
+_SOURCES = {
+    1: "dynamic topic",
+    2: "dynamic broker",
+    _CLUSTER_DEFAULT: "dynamic default broker",
+    4: "static broker",
+    _DEFAULT: "default",
+    6: "dynamic broker logger",
+    7: "dynamic client metrics",
+    8: "dynamic group",
+}
 _HIDDEN = "(hidden)"
 
-_KIND: Kind = typer.Argument(
+_Kind: Kind = typer.Argument(
     metavar="topic|broker|brokers|group|client-metrics|broker-logger",
-    help="Whose settings; brokers means all of them, where a broker has none of its own.",
+    help="What the settings belong to; brokers is the default of all brokers.",
 )
-_SETTINGS: list[str] = typer.Argument(
-    metavar="NAME KEY=VALUE",
-    help="The name, or the broker's number (which may be left out), and settings.",
+_Settings: list[str] = typer.Argument(
+    metavar="NAME KEY=VALUE", help="The name, or the broker's number (optional), and settings."
 )
-_KEYS: list[str] = typer.Argument(
-    metavar="NAME KEY",
-    help="The name, or the broker's number (which may be left out), and settings.",
+_Keys: list[str] = typer.Argument(
+    metavar="NAME KEY", help="The name, or the broker's number (optional), and names of settings."
 )
 
 
 @app.command()
+@connects
 def describe(
+    target: Target,
     *,
-    kind: Kind = _KIND,
+    kind: Kind = _Kind,
     name: str | None = typer.Argument(None, help="The topic's name or the broker's number."),
-    show_all: bool = typer.Option(False, "--all", help="Show the settings that have their default too."),
+    show_all: bool = typer.Option(False, "--all", help="Show settings at their default too."),
     as_json: bool = AsJson,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
     """Show the settings of a topic, broker, group or metrics subscription that are not at their default.
 
-    Of a broker also the levels of its loggers, which last until it is started again.
+    For a broker-logger, show the log levels of a broker, which last until it restarts.
 
     For example:
 
@@ -63,80 +76,50 @@ def describe(
       penstock config describe brokers
       penstock config describe broker-logger
     """
-    if kind != "topic" and kind != "broker":  # noqa: PLR1714  mypy narrows it so
-        whose = _named(server, client, kind, name)
-        shown = describe_resource(server, client, kind, whose, show_all=show_all)
-    else:
-        whose, shown = _described(server, client, kind, name, show_all=show_all)
-    if as_json:
-        print_json(shown)
-    elif shown:
-        print_table(("setting", "value", "from"), [(e["name"], _value(e), e["source"]) for e in shown])
-    else:
-        print(f"{kind} {whose}".rstrip() + " has every setting at its default; --all shows them")
+    from penstock.protocol.messages import describe_configs as api
+
+    with target.requests() as client:
+        owner = _check_name(client, kind, name)
+        resource = api.DescribeConfigsResource(
+            resource_type=_RESOURCE_TYPES[kind], resource_name=owner, configuration_keys=None
+        )
+        request = api.DescribeConfigsRequest(resources=[resource])
+        result = _ask(client, kind, owner, request).results[0]
+    _check(result, f"cannot read the settings of {kind} {owner}")
+    shown = [
+        {
+            "name": each.name,
+            "value": each.value,
+            "source": _SOURCES.get(each.config_source, "broker"),
+            "readOnly": each.read_only,
+            "sensitive": each.is_sensitive,
+        }
+        for each in sorted(result.configs, key=lambda each: each.name)
+        if show_all or not _is_default(kind, each)
+    ]
+    rows = [
+        (each["name"], _HIDDEN if each["sensitive"] else each["value"] or "", each["source"])
+        for each in shown
+    ]
+    empty = f"{kind} {owner}".rstrip() + " has every setting at its default; --all shows them"
+    print_result(shown, ("setting", "value", "from"), rows, as_json=as_json, empty=empty)
 
 
-def _described(
-    server: str, client: list[str], kind: Literal["topic", "broker"], name: str | None, *, show_all: bool
-) -> tuple[str, list[dict[str, Any]]]:
-    admin = admin_client(server, client)
-    resource = _resource(admin, kind, name)
-    request = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
-    entries: Any = result_of(request[resource], f"cannot read the settings of {kind} {resource.name}")
-    shown = [_entry(entry) for _, entry in sorted(entries.items()) if show_all or not _is_default(entry)]
-    return resource.name, shown
-
-
-def _named(server: str, client: list[str], kind: OtherKind, name: str | None) -> str:
-    if kind == "broker-logger":
-        return str(_resource(admin_client(server, client), "broker", name).name)
-    if kind == "brokers":
-        if name is not None:
-            raise CommandError("brokers means all of them: leave out the name, or write broker N", EXIT_USAGE)
-        return ""
-    if not name:
-        raise CommandError(f"say which: `penstock config describe {kind} NAME`", EXIT_USAGE)
-    return name
-
-
-def _is_default(entry: Any) -> bool:
-    """Whether it need not be shown. A new cluster stores the default of one setting (KIP-966)."""
-    from confluent_kafka.admin import ConfigSource
-
+def _is_default(kind: Kind, entry: Any) -> bool:
+    """A new cluster stores the default of one setting (KIP-966), which topics and brokers need not show."""
     from penstock.config.property import render
-    from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
+    from penstock.config.settings.topic import MIN_INSYNC_REPLICAS as STORED
 
-    is_of_cluster = entry.source == ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG.value
-    default = MIN_INSYNC_REPLICAS
-    is_stored = is_of_cluster and (entry.name, entry.value) == (default.name, render(default.default))
-    return bool(entry.is_default or is_stored)
-
-
-def _entry(entry: Any) -> dict[str, Any]:
-    from confluent_kafka.admin import ConfigSource
-
-    return {
-        "name": entry.name,
-        "value": entry.value,
-        "source": ConfigSource(int(entry.source)).name.removesuffix("_CONFIG").lower().replace("_", " "),
-        "readOnly": entry.is_read_only,
-        "sensitive": entry.is_sensitive,
-    }
-
-
-def _value(entry: dict[str, Any]) -> str:
-    return _HIDDEN if entry["sensitive"] else str(entry["value"] if entry["value"] is not None else "")
+    is_stored = entry.config_source == _CLUSTER_DEFAULT and kind in ("topic", "broker")
+    return entry.config_source == _DEFAULT or (
+        is_stored and (entry.name, entry.value) == (STORED.name, render(STORED.default))
+    )
 
 
 @app.command("set")
-def set_(
-    *,
-    kind: Kind = _KIND,
-    arguments: list[str] = _SETTINGS,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
-) -> None:
-    """Give settings a value, at once and for good.
+@connects
+def set_(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Settings) -> None:
+    """Set settings, at once and persistently.
 
     For example:
 
@@ -147,70 +130,70 @@ def set_(
       penstock config set client-metrics all metrics=* interval.ms=10000
       penstock config set broker-logger 1 penstock.storage=DEBUG
     """
-    _alter(server, client, kind, arguments, "SET")
+    _alter(target, kind, arguments, "SET")
 
 
 @app.command()
-def unset(
-    *,
-    kind: Kind = _KIND,
-    arguments: list[str] = _KEYS,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
-) -> None:
-    """Take settings back to their default: `penstock config unset topic orders retention.ms`."""
-    _alter(server, client, kind, arguments, "DELETE")
+@connects
+def unset(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Keys) -> None:
+    """Reset settings to their default: `penstock config unset topic orders retention.ms`."""
+    _alter(target, kind, arguments, "DELETE")
 
 
 @app.command()
-def append(
-    *,
-    kind: Kind = _KIND,
-    arguments: list[str] = _SETTINGS,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
-) -> None:
-    """Add to a list: `penstock config append topic orders cleanup.policy=compact`."""
-    _alter(server, client, kind, arguments, "APPEND")
+@connects
+def append(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Settings) -> None:
+    """Add a value to a list: `penstock config append topic orders cleanup.policy=compact`."""
+    _alter(target, kind, arguments, "APPEND")
 
 
 @app.command()
-def subtract(
-    *,
-    kind: Kind = _KIND,
-    arguments: list[str] = _SETTINGS,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
-) -> None:
-    """Take from a list: `penstock config subtract topic orders cleanup.policy=delete`."""
-    _alter(server, client, kind, arguments, "SUBTRACT")
+@connects
+def subtract(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Settings) -> None:
+    """Remove a value from a list: `penstock config subtract topic orders cleanup.policy=delete`."""
+    _alter(target, kind, arguments, "SUBTRACT")
 
 
-def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], operation: Operation) -> None:
-    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry
+def _alter(target: Target, kind: Kind, arguments: list[str], operation: Operation) -> None:
+    from penstock.protocol.messages import incremental_alter_configs as api
 
-    name, changes = split_arguments(kind, arguments, operation)
+    name, changes = parse_arguments(kind, arguments, operation)
     if operation != "DELETE" and kind in ("broker", "brokers"):
         _check_known(changes)
-    if kind != "topic" and kind != "broker":  # noqa: PLR1714  mypy narrows it so
-        whose = _named(server, client, kind, name)
-        alter_resource(server, client, kind, whose, changes=changes, operation=operation)
-        for key, value in changes.items():
-            print(_done(operation, f"{kind} {whose}".rstrip(), key, value))
-        return
-    admin = admin_client(server, client)
-    resource = _resource(admin, kind, name)
+    with target.requests() as client:
+        owner = _check_name(client, kind, name)
+        resource = api.AlterConfigsResource(
+            resource_type=_RESOURCE_TYPES[kind],
+            resource_name=owner,
+            configs=[
+                api.AlterableConfig(name=key, config_operation=_OPERATIONS[operation], value=value)
+                for key, value in changes.items()
+            ],
+        )
+        request = api.IncrementalAlterConfigsRequest(resources=[resource])
+        result = _ask(client, kind, owner, request).responses[0]
+    _check(result, f"cannot change {kind} {owner}")
     for key, value in changes.items():
-        entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType[operation])
-        resource.add_incremental_config(entry)
-    request = admin.incremental_alter_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
-    result_of(request[resource], f"cannot change {kind} {resource.name}")
-    for key, value in changes.items():
-        print(_done(operation, f"{kind} {resource.name}", key, value))
+        print(f"{kind} {owner}".rstrip() + ": " + _describe_change(operation, key, value))
+
+
+def _ask(client: "RequestClient", kind: Kind, owner: str, request: Any) -> Any:
+    """Ask the broker itself for its settings and loggers; any broker answers for the rest."""
+    return (
+        client.ask_broker(int(owner), request) if kind.startswith("broker") and owner else client.ask(request)
+    )
+
+
+def _check(result: Any, action: str) -> None:
+    from penstock.protocol.errors import ErrorCode
+
+    if result.error_code:
+        reason = result.error_message or ErrorCode(result.error_code).name
+        raise CommandError(f"{action.rstrip()}: {reason}")
 
 
 def _check_known(names: Iterable[str]) -> None:
-    """A broker takes names that it does not know, as Kafka's do. Here they are misspelt."""
+    """Refuse misspelt names: a broker accepts names that it does not know, as Kafka's do."""
     from penstock.config.property import ConfigError
     from penstock.config.table import known_broker_property
 
@@ -218,75 +201,74 @@ def _check_known(names: Iterable[str]) -> None:
         for each in names:
             known_broker_property(each)
     except ConfigError as error:
-        raise CommandError(f"{error}. `penstock config list` shows every setting", EXIT_USAGE) from None
+        raise UsageError(f"{error}. `penstock config list` shows every setting") from None
 
 
-def _done(operation: Operation, whose: str, key: str, value: str | None) -> str:
+def _describe_change(operation: Operation, key: str, value: str | None) -> str:
     from penstock.config.table import broker_property
 
     if (known := broker_property(key)) is not None and known.sensitive and value is not None:
         value = _HIDDEN
-    if operation == "SET":
-        return f"{whose}: {key} is {value}"
-    if operation == "DELETE":
-        return f"{whose}: {key} is at its default"
-    return f"{whose}: {value} {'added to' if operation == 'APPEND' else 'taken from'} {key}"
+    return {
+        "SET": f"{key} is {value}",
+        "DELETE": f"{key} is at its default",
+        "APPEND": f"{value} added to {key}",
+        "SUBTRACT": f"{value} removed from {key}",
+    }[operation]
 
 
-def split_arguments(
+def parse_arguments(
     kind: Kind, arguments: list[str], operation: Operation
 ) -> tuple[str | None, dict[str, str | None]]:
-    """Whose settings, and which. Only a broker's number may be left out: a setting is no number."""
+    """Split the name from the settings. Only a broker's number may be left out: a setting is not a number."""
     name, rest = arguments[0], arguments[1:]
-    if kind == "brokers":
-        rest = arguments
     is_of_broker = kind in ("broker", "broker-logger")
-    if is_of_broker and not name.isdecimal():
+    if kind == "brokers" or (is_of_broker and not name.isdecimal()):
         rest = arguments
-    if not rest or (not is_of_broker and kind != "brokers" and "=" in name):
+    if not rest or (rest is not arguments and not is_of_broker and "=" in name):
         form = "KEY..." if operation == "DELETE" else "KEY=VALUE..."
-        raise CommandError(
-            f"say whose settings and which: {kind} {'ID' if is_of_broker else 'NAME'} {form}", EXIT_USAGE
-        )
+        raise UsageError(f"say whose settings and which: {kind} {'ID' if is_of_broker else 'NAME'} {form}")
     changes: dict[str, str | None] = {}
     for setting in rest:
         key, separator, value = setting.partition("=")
         if operation == "DELETE" and separator:
-            raise CommandError(f"{setting!r}: give only the name of what is to be unset", EXIT_USAGE)
+            raise UsageError(f"{setting!r}: give only the name of the setting")
         if operation != "DELETE" and (not separator or not key):
-            raise CommandError(f"{setting!r} is not a setting: write it as KEY=VALUE", EXIT_USAGE)
+            raise UsageError(f"{setting!r} is not a setting: write it as KEY=VALUE")
         changes[key] = None if operation == "DELETE" else value
     return (None if rest is arguments else name), changes
 
 
-def _resource(admin: Any, kind: Literal["topic", "broker"], name: str | None) -> Any:
-    from confluent_kafka.admin import ConfigResource
-
-    metadata = metadata_of(admin)
-    if kind == "topic":
-        if name is None:
-            raise CommandError("say which topic: `penstock config describe topic NAME`", EXIT_USAGE)
-        if name not in metadata.topics:
-            raise unknown_topic(name, metadata.topics)
-        return ConfigResource("topic", name)
-    brokers = sorted(metadata.brokers)
-    if name is None:
-        if len(brokers) > 1:
-            raise CommandError(f"say which broker: there are {', '.join(map(str, brokers))}", EXIT_USAGE)
-        name = str(brokers[0])
-    if not name.isdecimal() or int(name) not in brokers:
-        raise CommandError(f"there is no broker {name}: there are {', '.join(map(str, brokers))}")
-    return ConfigResource("broker", name)
+def _check_name(client: "RequestClient", kind: Kind, name: str | None) -> str:
+    """Give the name of the resource. Raises `CommandError` if it is missing, or does not exist."""
+    if kind == "brokers":
+        if name is not None:
+            raise UsageError("brokers means all of them: leave out the name, or write broker N")
+        return ""
+    if kind in ("broker", "broker-logger"):
+        brokers = [str(each) for each in client.brokers()]
+        if name is None and len(brokers) > 1:
+            raise UsageError(f"say which broker: there are {', '.join(brokers)}")
+        if name is not None and name not in brokers:
+            raise client.unknown_broker(name)
+        return name or brokers[0]
+    if not name:
+        raise UsageError(f"say which {kind}: `penstock config describe {kind} NAME`")
+    if kind == "topic" and name not in (topics := client.topics()):
+        raise unknown_topic(name, topics)
+    return name
 
 
 @app.command("list")
 def list_(
     *,
-    pattern: str = typer.Argument("", help="Only settings whose name contains this."),
-    scope: Literal["all", "broker", "topic", "group"] = typer.Option("all", help="Whose settings."),
+    pattern: str = typer.Argument("", help="List only settings whose name contains this."),
+    scope: Literal["all", "broker", "topic", "group"] = typer.Option(
+        "all", help="List only settings of this scope."
+    ),
     as_json: bool = AsJson,
 ) -> None:
-    """Show every setting there is: its default, how it may change, and what it does. Needs no broker.
+    """List every setting: its default, how it can be changed, and what it does. Needs no broker.
 
     For example:
 
@@ -297,32 +279,25 @@ def list_(
 
     tables = {"topic": TOPIC, "group": GROUP, "broker": BROKER}
     found = [
-        entry
-        for whose, table in tables.items()
-        if scope in ("all", whose)
-        for entry in _properties(whose, table, pattern)
+        _setting(owner, prop)
+        for owner, table in tables.items()
+        if scope in ("all", owner)
+        for name, prop in sorted(table.items())
+        if pattern in name
     ]
     if not found:
         raise CommandError(f"no setting has {pattern!r} in its name; `penstock config list` shows all")
-    if as_json:
-        print_json(found)
-    else:
-        columns = ("name", "scope", "type", "default", "update", "doc")
-        print_table(columns, [[entry[column] for column in columns] for entry in found])
+    print_result(found, list(found[0]), [list(each.values()) for each in found], as_json=as_json)
 
 
-def _properties(
-    scope: str, table: "Mapping[str, Property[object]]", pattern: str
-) -> Iterable[dict[str, Any]]:
+def _setting(scope: str, prop: "Property[object]") -> dict[str, Any]:
     from penstock.config.property import render
 
-    for name, prop in sorted(table.items()):
-        if pattern in name:
-            yield {
-                "name": name,
-                "scope": scope,
-                "type": prop.kind.name.lower(),
-                "default": render(prop.default),
-                "update": prop.live.value if scope == "broker" else "live",
-                "doc": prop.doc,
-            }
+    return {
+        "name": prop.name,
+        "scope": scope,
+        "type": prop.kind.name.lower(),
+        "default": render(prop.default),
+        "update": prop.live.value if scope == "broker" else "live",
+        "doc": prop.doc,
+    }

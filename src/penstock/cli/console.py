@@ -1,13 +1,13 @@
-"""`penstock console`: the web console for a running cluster, in a process of its own."""
+"""`penstock console`: serve the web console of a running cluster, in a process of its own."""
 
 import os
 from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.client_settings import client_settings
-from penstock.cli.connection import BootstrapServer, ClientSetting
-from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.cli.connect.settings import read_settings
+from penstock.cli.connect.target import Target, connects
+from penstock.cli.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
     from penstock.console.app import ConsoleSettings
@@ -17,30 +17,30 @@ _PORT_MAX = 65535
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
+@connects
 def console(
+    target: Target,
     *,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
     listen: str = typer.Option(
-        LISTEN_DEFAULT, metavar="HOST:PORT", help="Where browsers connect; port 0 takes a free one."
+        LISTEN_DEFAULT, metavar="HOST:PORT", help="Listen for browsers here; port 0 takes a free one."
     ),
     allow_host: list[str] = typer.Option(
         [],
         "--allow-host",
         metavar="NAME",
-        help="A host name under which browsers reach the console, besides its address. May be given again.",
+        help="Accept requests to this host name, besides the address (repeatable).",
     ),
     pipelines: list[str] = typer.Option(
         [],
         "--pipelines",
         metavar="DIR",
-        help="The checkpoints of a pipeline on this machine, to show its status. May be given again.",
+        help="Show the status of the pipeline with these checkpoints on this machine (repeatable).",
     ),
 ) -> None:
     """Serve the web console until Ctrl-C.
 
-    Where the cluster wants SASL, users of the console log in with their own user and password. A user in the settings
-    is taken for everyone only while the console listens on this machine alone (127.0.0.1, ::1 or localhost).
+    If the cluster requires SASL, users of the console log in with their own user and password. A user in the settings
+    is used for everyone only if the console listens on this machine alone (127.0.0.1, ::1 or localhost).
 
     For example:
 
@@ -50,15 +50,15 @@ def console(
     """
     import asyncio
 
-    from penstock.client.cluster import ClientSettings, SettingsError
-    from penstock.client.cluster.security import of_settings
+    from penstock.client.aio import ClientSettings, SettingsError
+    from penstock.client.aio.security import of_settings
     from penstock.console.app import ConsoleSettings
 
     host, port = listen_address(listen)
-    properties = {**client_settings(client), "bootstrap.servers": server}
+    properties = {**read_settings(target.settings), "bootstrap.servers": target.server}
     is_login_needed = needs_login(properties, host)
     check_certificate(properties, host)
-    if is_login_needed:  # the user comes with the login
+    if is_login_needed:  # users give theirs when they log in
         protocol = properties["security.protocol"].upper()
         properties["security.protocol"] = protocol.removeprefix("SASL_")
     try:
@@ -71,7 +71,7 @@ def console(
             pipeline_directories=tuple(pipelines),
         )
     except SettingsError as error:
-        raise CommandError(str(error), EXIT_USAGE) from None
+        raise UsageError(str(error)) from None
     asyncio.run(_serve(settings, host, port))
 
 
@@ -97,7 +97,7 @@ async def _serve(settings: "ConsoleSettings", host: str, port: int) -> None:
             await site.start()
         except OSError as error:
             raise CommandError(
-                f"cannot listen on {host}:{port} ({_reason(error)}): choose another with --listen"
+                f"cannot listen on {host}:{port} ({_reason(error)}): choose another address with --listen"
             ) from None
         bound = runner.addresses[0]
         name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
@@ -108,12 +108,12 @@ async def _serve(settings: "ConsoleSettings", host: str, port: int) -> None:
 
 
 def _reason(error: OSError) -> str:
-    """Asyncio says all of it again in its own words."""
+    """Give the system's own text: asyncio puts more around it."""
     return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 def needs_login(properties: dict[str, str], host: str) -> bool:
-    """Whether users log in themselves: with SASL, unless the file has a user and only this machine is served."""
+    """Whether users log in themselves: with SASL, unless the settings have a user and only this machine is served."""
     if not properties.get("security.protocol", "PLAINTEXT").upper().startswith("SASL"):
         return False
     has_user = any(
@@ -123,21 +123,18 @@ def needs_login(properties: dict[str, str], host: str) -> bool:
 
 
 def check_certificate(properties: dict[str, str], host: str) -> None:
-    """Refuse to lend the user of a certificate to whoever reaches the console."""
+    """Refuse to act as the user of a certificate for everyone who reaches the console."""
     if properties.get("security.protocol", "").upper() != "SSL" or host in _THIS_MACHINE:
         return
     if any(properties.get(name) for name in ("ssl.keystore.location", "ssl.certificate.location")):
-        raise CommandError(
-            f"on {host} anyone could act as the user of this certificate: listen on 127.0.0.1, or let users log in "
-            "through a SASL listener",
-            EXIT_USAGE,
+        raise UsageError(
+            f"anyone who reaches {host} could act as the user of this certificate: listen on 127.0.0.1, or connect to "
+            "a SASL listener, where users log in themselves"
         )
 
 
 def listen_address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > _PORT_MAX:
-        raise CommandError(
-            f"--listen {text} is not an address: write HOST:PORT, like {LISTEN_DEFAULT}", EXIT_USAGE
-        )
+        raise UsageError(f"--listen {text} is not an address: write HOST:PORT, like {LISTEN_DEFAULT}")
     return host.removeprefix("[").removesuffix("]"), int(port)

@@ -1,7 +1,7 @@
-"""The `penstock` command: finds the module of the command that was asked for and runs it.
+"""The `penstock` command: finds the module of a command and runs it.
 
 Only that module is imported, and modules import their clients and tables when they run. `penstock up` must serve
-within half a second and idle in little memory, so it goes by without typer altogether (see `serve.py`).
+within half a second and idle in little memory, so it does without typer (see `up/options.py`).
 """
 
 import os
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and give its exit code. Whatever goes wrong is one line on standard error."""
+    """Run one command and give its exit code. An error is one line on standard error."""
     try:
         exit_code = _run(arguments)
         sys.stdout.flush()
@@ -28,16 +28,16 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) has gone: not worth a word, but Python must not try to flush again at exit.
+        # The reader (`| head`) has gone: no error message, but Python must not flush again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except Exception as error:
         if "PENSTOCK_DEBUG" in os.environ:
             raise
-        told = one_line(str(error)) or "no message"
+        message = one_line(str(error)) or "no message"
         return _fail(
-            f"this should not happen ({type(error).__name__}: {told}). "
-            "Set PENSTOCK_DEBUG=1, run it again and report what it prints",
+            f"unhandled error ({type(error).__name__}: {message}). "
+            "Run it again with PENSTOCK_DEBUG=1 and report the traceback",
             EXIT_FAILED,
         )
     return exit_code
@@ -45,9 +45,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["up"]:
-        from penstock.cli.serve import quick_options, serve
+        from penstock.cli.up.options import parse_quickly
 
-        if (options := quick_options(arguments[1:])) is not None:
+        if (options := parse_quickly(arguments[1:])) is not None:
+            from penstock.cli.up.serve import serve
+
             serve(options)
             return 0
     from penstock.cli.parser import run_parsed

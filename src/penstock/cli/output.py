@@ -1,7 +1,7 @@
-"""What commands print: tables for people, JSON for programs."""
+"""Output of commands: tables for people, JSON for programs."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import typer
 
@@ -11,15 +11,35 @@ _COLUMN_GAP = "  "
 
 
 def print_json(value: object) -> None:
-    """One JSON document, on one line."""
+    """Print one JSON document on one line."""
     import msgspec
 
     print(msgspec.json.encode(value).decode())
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """On a terminal a table as wide as it; elsewhere plain columns that are never cut, for grep and awk."""
-    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+def print_result(
+    value: object,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    as_json: bool,
+    empty: str | None = None,
+) -> None:
+    """Print a value as JSON, or its rows as a table; `empty` replaces a table without rows."""
+    if as_json:
+        print_json(value)
+    elif rows or empty is None:
+        print_table(columns, rows)
+    else:
+        print(empty)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table that fits the terminal; elsewhere plain columns that are never cut, for grep and awk.
+
+    None is printed as a dash, so that columns can be counted.
+    """
+    cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _print_rich(columns, cells)
         return
@@ -43,5 +63,5 @@ def _print_rich(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     Console().print(table)
 
 
-def list_of(items: Sequence[object]) -> str:
+def join_values(items: Iterable[object]) -> str:
     return ",".join(str(item) for item in items)

@@ -1,36 +1,35 @@
 """The full command-line parser: every command with its help. A new command is one row of `_COMMANDS`."""
 
 import importlib
-import importlib.util
 from collections.abc import Sequence
 
 import typer
 
 import penstock
-from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
+from penstock.cli.errors import EXIT_USAGE, CommandError, UsageError, one_line
 
-# In the order of the help. Each module has an `app` (a group of commands) or a function of the command's name.
-_COMMANDS = (
-    "up",
-    "topic",
-    "produce",
-    "consume",
-    "group",
-    "cluster",
-    "console",
-    "txn",
-    "config",
-    "user",
-    "acl",
-    "quota",
-    "log",
-    "pipeline",
-    "table",
-    "dlq",
-    "bench",
-)
+# In the order of the help. The module of each, which has an `app` (a group of commands) or a function of that name.
+_COMMANDS = {
+    "up": "up.command",
+    "topic": "topic",
+    "produce": "produce",
+    "consume": "consume.command",
+    "group": "group.commands",
+    "cluster": "cluster.commands",
+    "console": "console",
+    "txn": "txn.commands",
+    "config": "config",
+    "user": "user",
+    "acl": "acl.commands",
+    "quota": "quota",
+    "log": "log.commands",
+    "pipeline": "pipeline",
+    "table": "table",
+    "dlq": "dlq.commands",
+    "bench": "bench",
+}
 
-_HELP = """A message broker that speaks Kafka's protocol and keeps what it acknowledged.
+_HELP = """A message broker that speaks Kafka's protocol and keeps every record that it acknowledged.
 
 Run the first of these in one terminal and the others in a second one:
 
@@ -42,22 +41,21 @@ Run the first of these in one terminal and the others in a second one:
 
 
 def run_parsed(arguments: Sequence[str]) -> int:
-    """Run the command that the arguments ask for and give its exit code."""
+    """Run the command of the arguments and give its exit code."""
     try:
         result = build_app(arguments)(list(arguments), prog_name="penstock", standalone_mode=False)
     except typer.TyperException as error:
-        if (
-            not error.format_message()
-        ):  # the help was shown instead: a group of commands was called without one
+        if not error.format_message():  # a group of commands without a command has shown its help
             return EXIT_USAGE
-        raise CommandError(_usage(error), error.exit_code) from None
+        kind = UsageError if error.exit_code == EXIT_USAGE else CommandError
+        raise kind(_usage(error)) from None
     except typer.Abort:
         raise KeyboardInterrupt from None
     return result if isinstance(result, int) else 0  # a `typer.Exit` comes back as its exit code
 
 
 def build_app(arguments: Sequence[str]) -> typer.Typer:
-    """Make the command-line parser with the command that is asked for, or with all of them for the help."""
+    """Build the parser of one command, or of all of them for the help."""
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
@@ -74,14 +72,11 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _add_command(app: typer.Typer, name: str) -> None:
-    found = importlib.util.find_spec(f"penstock.cli.{name}")
-    if found is None or found.origin is None:  # `bench` is not in every installation
-        return
-    module = importlib.import_module(f"penstock.cli.{name}")
+    module = importlib.import_module(f"penstock.cli.{_COMMANDS[name]}")
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)
     else:
-        app.command(name)(getattr(module, name))
+        app.command(name, context_settings=getattr(module, "CONTEXT_SETTINGS", None))(getattr(module, name))
 
 
 def _show_version(is_asked: bool) -> None:
@@ -96,7 +91,7 @@ def _options(
         False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
     ),
 ) -> None:
-    """Only the command's own options; what is to be done is in its commands."""
+    """Options of `penstock` itself."""
 
 
 def _usage(error: typer.TyperException) -> str:

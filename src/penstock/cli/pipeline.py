@@ -1,103 +1,118 @@
-"""`penstock pipeline …`: check, run and look at pipelines on Spark."""
+"""`penstock pipeline …`: check, run and backfill pipelines on Spark, and show their status."""
 
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli import pipeline_run
-from penstock.cli.errors import CommandError
-from penstock.spark.pipeline.problems import PipelineError, Problem
+from penstock.cli.errors import EXIT_FAILED, CommandError, UsageError, one_line
+from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.stop_signals import stop_on_signals
+from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.spark.pipeline.check import Report
-    from penstock.spark.pipeline.model import Pipeline
+    from penstock.spark.pipeline.core.model import Pipeline
+    from penstock.spark.pipeline.core.problems import Problem
+    from penstock.spark.pipeline.progress.status import RunStatus
 
 app = typer.Typer(help="Check, run and watch data pipelines on Spark.", no_args_is_help=True)
-app.add_typer(pipeline_run.app)
+
+# Raised by modules that need Spark, which may not be installed: by their names.
+_EXPECTED_ERRORS = ("AlreadyRunning", "OtherPipelinesState", "SparkDidNotStart", "JavaNotFound")
+
+PipelineFile: str = typer.Argument(metavar="FILE", help="The pipeline: a YAML file, or a Python file.")
+Server: str | None = typer.Option(
+    None,
+    "--bootstrap-server",
+    "-b",
+    metavar="HOST:PORT",
+    show_default="that of the file",
+    help="Connect to this broker of the cluster.",
+)
+Master: str | None = typer.Option(
+    None,
+    "--master",
+    metavar="URL",
+    show_default="spark.master in the file, or local[*]",
+    help="Run on this Spark cluster.",
+)
+Remote: str | None = typer.Option(
+    None, "--remote", metavar="sc://HOST:PORT", help="Run on this Spark Connect server, instead of --master."
+)
+SparkLogs: bool = typer.Option(False, "--spark-logs", help="Print Spark's own log lines.")
 
 
 @app.command()
 def check(
     *,
-    file: str = typer.Argument(metavar="FILE", help="The pipeline: a YAML file, or a Python file."),
-    server: str | None = typer.Option(
-        None,
-        "--bootstrap-server",
-        "-b",
-        metavar="HOST:PORT",
-        show_default="what the file says",
-        help="The broker to ask for the topics.",
-    ),
-    offline: bool = typer.Option(False, "--offline", help="Ask no broker: topics are not checked."),
+    file: str = PipelineFile,
+    server: str | None = Server,
+    offline: bool = typer.Option(False, "--offline", help="Connect to no broker: topics are not checked."),
 ) -> None:
     """Check a pipeline file and explain it, without running it.
 
-    Every problem is told as `file:line: what is wrong`; warnings do not make the command fail.
+    Every problem is printed as `file:line: what is wrong`; warnings do not make the command fail.
 
     For example:
 
       penstock pipeline check payments.yaml
       penstock pipeline check payments.yaml --offline
     """
-    with pipeline_run.told_in_one_line():
-        report = _checked(_loaded(file), server, offline=offline)
+    with pipeline_errors():
+        report = _check(file, server, offline=offline)
     _explain(report)
     for problem in report.problems:
         print(problem.text(file))
-    wrong = sum(not problem.is_warning for problem in report.problems)
-    if wrong:
-        raise CommandError(_count(wrong))
-    print("everything is in order" if not report.problems else "nothing stands in the way of a run")
-
-
-def _loaded(file: str) -> "Pipeline":
-    from penstock.spark.pipeline.load import load
-
-    try:
-        return load(file)
-    except PipelineError as error:
-        print(error)
-        raise CommandError(_count(len(error.problems)) + "; columns and topics were not looked at") from None
+    errors = sum(not problem.is_warning for problem in report.problems)
+    if errors:
+        raise CommandError(_count(errors))
+    print("no errors, only warnings" if report.problems else "everything is in order")
 
 
 def _count(problems: int) -> str:
     return f"{problems} problem{'' if problems == 1 else 's'} found"
 
 
-def _checked(pipeline: "Pipeline", server: str | None, *, offline: bool) -> "Report":
+def _check(file: str, server: str | None, *, offline: bool) -> "Report":
     from msgspec.structs import replace
 
     from penstock.spark.pipeline.check import check_pipeline, session_for_check
+    from penstock.spark.pipeline.core.problems import PipelineError, Problem
 
-    if server is not None:
-        pipeline = replace(pipeline, bootstrap_servers=server)
-    found = None if offline else _partitions(pipeline)
+    try:
+        pipeline = _load(file, server)
+    except PipelineError as error:
+        print(error)
+        raise CommandError(_count(len(error.problems)) + "; columns and topics were not checked") from None
+    found = None if offline else _fetch_partitions(pipeline)
     with session_for_check(pipeline) as spark:
         report = check_pipeline(pipeline, spark, partitions=found if isinstance(found, dict) else None)
     return replace(report, problems=(found, *report.problems)) if isinstance(found, Problem) else report
 
 
-def _partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
-    """The topics of the cluster, or why it cannot be asked: the rest can be checked without it."""
-    from penstock.cli.connection import check_reachable
-    from penstock.client.blocking.cluster import Cluster
+def _fetch_partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
+    """Count the partitions of every topic, or say why that failed: the rest can be checked without."""
+    from penstock.cli.connect.target import check_reachable
+    from penstock.client.blocking.client import BlockingClient
     from penstock.client.connection import Disconnected
     from penstock.client.errors import ClientError
-    from penstock.spark.pipeline.run_topics import client_settings
+    from penstock.spark.pipeline.core.problems import Problem
+    from penstock.spark.pipeline.run.topics import client_settings
 
     try:
-        check_reachable(pipeline.bootstrap_servers)  # soon, where the client would try for a minute
-        cluster = Cluster(client_settings(pipeline))
-        try:
+        check_reachable(pipeline.bootstrap_servers)  # at once, where the client would retry for a minute
+        with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
             return {name: len(topic.partitions) for name, topic in cluster.topics().items()}
-        finally:
-            cluster.close()
     except (ClientError, Disconnected, CommandError) as error:
         return Problem(message=f"the topics were not checked: {error}; or leave them out with --offline")
 
 
 def _explain(report: "Report") -> None:
-    from penstock.cli.output import print_table
     from penstock.spark.pipeline.check import explain
 
     print(explain.summary(report.pipeline))
@@ -106,3 +121,208 @@ def _explain(report: "Report") -> None:
     print()
     print_table(explain.QUERY_COLUMNS, explain.query_rows(report))
     print()
+
+
+@app.command()
+def run(
+    *,
+    file: str = PipelineFile,
+    once: bool = typer.Option(False, "--once", help="Read all records up to the current end, then stop."),
+    server: str | None = Server,
+    master: str | None = Master,
+    remote: str | None = Remote,
+    spark_logs: bool = SparkLogs,
+    metrics_port: int | None = typer.Option(
+        None, "--metrics-port", min=0, max=65535, metavar="N", help="Serve Prometheus metrics on this port."
+    ),
+    quiet: bool = typer.Option(False, "--quiet", help="Print no progress, only errors."),
+) -> None:
+    """Run a pipeline until Ctrl-C or SIGTERM, or with --once until everything is read.
+
+    On a signal each query finishes its batch; a second signal does not wait. The next run continues from there.
+
+    For example:
+
+      penstock pipeline run payments.yaml
+      penstock pipeline run payments.yaml --once
+      penstock pipeline run payments.yaml --master spark://10.0.0.1:7077 --metrics-port 9400
+    """
+    with pipeline_errors():
+        pipeline = _load(file, server)
+        with _stop_on_signals() as stopping:
+            from penstock.spark.pipeline.run.runner import run as run_pipeline
+
+            result = run_pipeline(
+                pipeline,
+                once=once,
+                master=master,
+                remote=remote,
+                show_spark_logs=spark_logs,
+                metrics_port=metrics_port,
+                quiet=quiet,
+                stopping=stopping,
+            )
+    if result.given_up:
+        failures = [f"{query} failed: {reason}" for query, reason in result.given_up.items()]
+        raise CommandError("; ".join(failures))
+
+
+@contextlib.contextmanager
+def _stop_on_signals() -> Iterator[threading.Event]:
+    """Give an event that the first signal sets; a later one interrupts the command."""
+
+    def on_first(number: int) -> None:
+        name = signal.Signals(number).name
+        print(f"penstock: stopping after {name}: waiting for the running batches", file=sys.stderr)
+
+    def on_later(_number: int) -> None:
+        raise KeyboardInterrupt
+
+    with stop_on_signals(on_first, on_later) as stopping:
+        yield stopping
+
+
+@app.command()
+def status(*, file: str = PipelineFile, as_json: bool = AsJson) -> None:
+    """Show the state of a running pipeline, or of its last run.
+
+    For example:
+
+      penstock pipeline status payments.yaml
+      penstock pipeline status payments.yaml --json
+    """
+    with pipeline_errors():
+        pipeline = _load(file)
+    from penstock.spark.pipeline.core.queries import state_directory
+    from penstock.spark.pipeline.progress.status import is_running, read_status
+    from penstock.spark.pipeline.progress.terminal import COLUMNS, cells
+
+    directory = state_directory(pipeline)
+    last = read_status(directory)
+    if last is None:
+        raise CommandError(
+            f"pipeline {pipeline.name} has not run yet: start it with `penstock pipeline run {file}`"
+        )
+    running = is_running(directory)
+    if as_json:
+        import msgspec
+
+        print_json({"running": running, **msgspec.to_builtins(last)})
+        return
+    print(_headline(last, running=running))
+    print_table(COLUMNS, [cells(query) for query in last.queries])
+    for query in last.queries:
+        for owner, counts in query.broken.items():
+            for rule, count in counts.items():
+                if count:
+                    print(f"{query.name}: {count:,} rows of {owner} broke `{rule}`")
+        if query.last_error is not None:
+            print(f"{query.name}: last error: {query.last_error}")
+
+
+def _headline(status: "RunStatus", *, running: bool) -> str:
+    from datetime import UTC, datetime
+
+    def format_time(at_ms: int) -> str:
+        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+    if running:
+        state = f"runs as process {status.pid} since {format_time(status.started_ms)}"
+    elif status.ended_ms is None:
+        state = f"does not run: process {status.pid} died, last update {format_time(status.updated_ms)}"
+    else:
+        state = f"does not run: it ended {format_time(status.ended_ms)} with exit code {status.exit_code}"
+    return f"pipeline {status.pipeline} {state}"
+
+
+@app.command()
+def backfill(
+    *,
+    file: str = PipelineFile,
+    from_: str = typer.Option(..., "--from", metavar="TIME", help="Begin at this time: ISO 8601, UTC."),
+    to: str = typer.Option(..., "--to", metavar="TIME", help="End before this time."),
+    output: str | None = typer.Option(
+        None, "--output", metavar="NAME", show_default="all, and dead letters", help="Write only this output."
+    ),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only count the records."),
+    again: bool = typer.Option(
+        False, "--again", help="Write a range again that was backfilled before; nothing is removed."
+    ),
+    server: str | None = Server,
+    master: str | None = Master,
+    remote: str | None = Remote,
+    spark_logs: bool = SparkLogs,
+) -> None:
+    """Run a pipeline over the records of a time range, as a batch.
+
+    The same range is written to an output only once, unless --again is given.
+
+    For example:
+
+      penstock pipeline backfill payments.yaml --from 2026-01-01 --to 2026-02-01 --dry-run
+      penstock pipeline backfill payments.yaml --from 2026-01-01 --to 2026-02-01 --output history
+    """
+    with pipeline_errors():
+        pipeline = _load(file, server)
+        from penstock.client.blocking.client import BlockingClient
+        from penstock.spark.pipeline import backfill as batch
+        from penstock.spark.pipeline.core.positions import time_ms
+        from penstock.spark.pipeline.run.runner import session_for
+        from penstock.spark.pipeline.run.topics import client_settings
+
+        times = batch.TimeRange(from_ms=time_ms(from_), to_ms=time_ms(to))
+        queries = batch.select_queries(pipeline, output)
+        with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
+            ranges = batch.source_ranges(queries, times, cluster)
+        records = [
+            (each.source, topic, partition, end - each.start[topic][partition])
+            for each in ranges.values()
+            for topic, partitions in each.end.items()
+            for partition, end in partitions.items()
+        ]
+        print_table(("source", "topic", "partition", "records"), records)
+        if dry_run:
+            return
+        with session_for(
+            pipeline, master=master, remote=remote, is_short_run=True, show_logs=spark_logs
+        ) as session:
+            results = batch.backfill(session, pipeline, queries, times, ranges, again=again)
+    for result in results:
+        print(f"{result.query}: " + ("was done before, nothing written" if result.was_done else "written"))
+
+
+def _load(file: str, server: str | None = None) -> "Pipeline":
+    import msgspec
+
+    from penstock.spark.pipeline.load import load
+
+    pipeline = load(file)
+    return msgspec.structs.replace(pipeline, bootstrap_servers=server) if server else pipeline
+
+
+@contextlib.contextmanager
+def pipeline_errors() -> Iterator[None]:
+    """Turn errors of a pipeline, its broker or Spark into the error of the command."""
+    try:
+        from penstock.client.connection import Disconnected
+        from penstock.client.errors import ClientError
+        from penstock.spark.pipeline.core.problems import PipelineError
+
+        try:
+            yield
+        except PipelineError as error:
+            print(error, file=sys.stderr)
+            raise typer.Exit(EXIT_FAILED) from None
+        except ValueError as error:
+            raise UsageError(one_line(str(error))) from None
+        except (ClientError, Disconnected) as error:
+            raise CommandError(one_line(str(error))) from None
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("penstock"):
+            raise
+        install = pip_install("spark", "jre")
+        raise CommandError(f"pipelines need {error.name}: install it with `{install}`") from None
+    except Exception as error:
+        if type(error).__name__ in _EXPECTED_ERRORS:
+            raise CommandError(one_line(str(error))) from None
+        raise

@@ -1,19 +1,22 @@
-"""`penstock quota …`: see, set and remove what users, clients and addresses may use (KIP-546)."""
+"""`penstock quota …`: list, set and remove quotas of users, client ids and addresses (KIP-546)."""
 
 from collections.abc import Mapping
 
+import msgspec
 import typer
 
-from penstock.cli.cluster_facts import Operator
-from penstock.cli.connection import BootstrapServer, ClientSetting
-from penstock.cli.errors import EXIT_USAGE, CommandError
-from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.connect.target import Target, connects
+from penstock.cli.errors import CommandError, UsageError
+from penstock.cli.options import takes
+from penstock.cli.output import AsJson, print_result
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import alter_client_quotas as altering
-from penstock.protocol.messages import describe_client_quotas as describing
+from penstock.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from penstock.security.quotas import entities
 
-app = typer.Typer(help="See, set and remove quotas of users, client ids and addresses.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, set and remove quotas of users, client ids and addresses.", no_args_is_help=True
+)
 
 DEFAULT = "<default>"
 _KEYS = {
@@ -24,52 +27,59 @@ _KEYS = {
     "connection": entities.CONNECTION_CREATION_RATE,
 }
 
-_User: str | None = typer.Option(None, "--user", metavar="NAME", help=f"Of a user; {DEFAULT} of all others.")
-_Client: str | None = typer.Option(
-    None, "--client", metavar="ID", help=f"Of a client id; {DEFAULT} of all others."
-)
-_Ip: str | None = typer.Option(
-    None, "--ip", metavar="ADDRESS", help=f"Of an address; {DEFAULT} of all others."
-)
+
+class EntityOptions(msgspec.Struct, frozen=True, kw_only=True):
+    user: str | None = typer.Option(None, metavar="NAME", help=f"Apply to a user; {DEFAULT}: to all others.")
+    client_id: str | None = typer.Option(
+        None, "--client", metavar="ID", help=f"Apply to a client id; {DEFAULT}: to all others."
+    )
+    ip: str | None = typer.Option(
+        None, metavar="ADDRESS", help=f"Apply to an address; {DEFAULT}: to all others."
+    )
+
+    def entity(self) -> dict[str, str | None]:
+        """Give the name of each type of entity, None for its default."""
+        given = {entities.USER: self.user, entities.CLIENT_ID: self.client_id, entities.IP: self.ip}
+        found = {kind: None if name == DEFAULT else name for kind, name in given.items() if name is not None}
+        if not found:
+            raise UsageError("say whose quota: give --user, --client, both, or --ip")
+        return found
 
 
 @app.command("list")
-def list_(
-    *, as_json: bool = AsJson, server: str = BootstrapServer, client: list[str] = ClientSetting
-) -> None:
-    """Show every quota."""
-    operator = Operator(server, client)
-    try:
-        answer = operator.ask(describing.API_KEY, describing.DescribeClientQuotasRequest())
-    finally:
-        operator.close()
+@connects
+def list_(target: Target, *, as_json: bool = AsJson) -> None:
+    """List every quota."""
+    with target.requests() as client:
+        response = client.ask(DescribeClientQuotasRequest())
     found = [
         (
             {each.entity_type: each.entity_name for each in entry.entity},
-            {v.key: v.value for v in entry.values},
+            {each.key: each.value for each in entry.values},
         )
-        for entry in answer.entries or ()
+        for entry in response.entries or ()
     ]
-    if as_json:
-        print_json([{"entity": entity, "quotas": values} for entity, values in found])
-        return
-    rows = [
-        (_named(entity), key, _number(value)) for entity, values in found for key, value in values.items()
-    ]
-    print_table(("of", "quota", "limit"), rows)
+    print_result(
+        [{"entity": entity, "quotas": values} for entity, values in found],
+        ("of", "quota", "limit"),
+        [
+            (_describe(entity), key, _number(value))
+            for entity, values in found
+            for key, value in values.items()
+        ],
+        as_json=as_json,
+    )
 
 
 @app.command("set")
+@connects
+@takes(EntityOptions)
 def set_(
+    options: EntityOptions,
+    target: Target,
     limits: list[str] = typer.Argument(metavar="KEY=VALUE…", help="Quotas by Kafka's names, or in short."),
-    *,
-    user: str | None = _User,
-    client_id: str | None = _Client,
-    ip: str | None = _Ip,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
-    """Limit bytes a second, request time in percent, partitions made or deleted a second, connections a second.
+    """Limit bytes per second, request time in percent, partition changes per second, connections per second.
 
     The names are Kafka's: producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate,
     connection_creation_rate; in short produce, fetch, request, mutation, connection.
@@ -80,67 +90,47 @@ def set_(
       penstock quota set request=50 --user '<default>' --client '<default>'
       penstock quota set connection=20 --ip 10.0.0.7
     """
-    ops = [altering.OpData(key=key, value=value) for key, value in map(_limit, limits)]
-    _alter(_entity(user, client_id, ip), ops, server, client)
+    ops = [altering.OpData(key=key, value=value) for key, value in map(_parse_limit, limits)]
+    _alter(target, options.entity(), ops)
 
 
 @app.command()
+@connects
+@takes(EntityOptions)
 def remove(
+    options: EntityOptions,
+    target: Target,
     keys: list[str] = typer.Argument(metavar="KEY…", help="Quotas by Kafka's names, or in short."),
-    *,
-    user: str | None = _User,
-    client_id: str | None = _Client,
-    ip: str | None = _Ip,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
-    """Take quotas away again."""
+    """Remove quotas."""
     ops = [altering.OpData(key=_KEYS.get(key, key), remove=True) for key in keys]
-    _alter(_entity(user, client_id, ip), ops, server, client)
+    _alter(target, options.entity(), ops)
 
 
-def _named(entity: Mapping[str, str | None]) -> str:
+def _describe(entity: Mapping[str, str | None]) -> str:
     return ", ".join(f"{kind}={name or DEFAULT}" for kind, name in entity.items())
 
 
 def _number(value: float) -> str:
-    """A limit as people write it: 1048576, not 1.04858e+06."""
+    """Write a limit as people do: 1048576, not 1.04858e+06."""
     return str(int(value)) if value.is_integer() else str(value)
 
 
-def _limit(text: str) -> tuple[str, float]:
+def _parse_limit(text: str) -> tuple[str, float]:
     key, _, value = text.partition("=")
     try:
         return _KEYS.get(key, key), float(value)
     except ValueError:
-        raise CommandError(
-            f"{text} is not a quota: write KEY=NUMBER, like produce=1048576", EXIT_USAGE
-        ) from None
+        raise UsageError(f"{text} is not a quota: write KEY=NUMBER, like produce=1048576") from None
 
 
-def _entity(user: str | None, client_id: str | None, ip: str | None) -> list[altering.RequestEntityData]:
-    given = ((entities.USER, user), (entities.CLIENT_ID, client_id), (entities.IP, ip))
-    found = [
-        altering.RequestEntityData(entity_type=kind, entity_name=None if name == DEFAULT else name)
-        for kind, name in given
-        if name is not None
-    ]
-    if not found:
-        raise CommandError("whose quota? Give --user, --client, both, or --ip", EXIT_USAGE)
-    return found
-
-
-def _alter(
-    entity: list[altering.RequestEntityData], ops: list[altering.OpData], server: str, client: list[str]
-) -> None:
-    request = altering.AlterClientQuotasRequest(entries=[altering.RequestEntryData(entity=entity, ops=ops)])
-    operator = Operator(server, client)
-    try:
-        result = operator.ask_parts(altering.API_KEY, request).entries[0]
-    finally:
-        operator.close()
+def _alter(target: Target, entity: dict[str, str | None], ops: list[altering.OpData]) -> None:
+    parts = [altering.RequestEntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()]
+    entry = altering.RequestEntryData(entity=parts, ops=ops)
+    with target.requests() as client:
+        result = client.ask(altering.AlterClientQuotasRequest(entries=[entry])).entries[0]
     if result.error_code:
-        raise CommandError(result.error_message or ErrorCode(result.error_code).name)
-    whose = _named({each.entity_type: each.entity_name for each in entity})
+        reason = result.error_message or ErrorCode(result.error_code).name
+        raise CommandError(f"cannot change the quotas of {_describe(entity)}: {reason}")
     for op in ops:
-        print(f"{whose}: {op.key} is {'taken away' if op.remove else _number(op.value)}")
+        print(f"{_describe(entity)}: {op.key} is {'removed' if op.remove else _number(op.value)}")

@@ -1,20 +1,21 @@
-"""Ctrl-C and SIGTERM as a wish: who works in a loop finishes what is at hand, and then stops."""
+"""Ctrl-C and SIGTERM as a request: a loop finishes the work at hand, and then stops."""
 
+import contextlib
 import signal
+import threading
 import time
-from collections.abc import Callable
-from types import FrameType, TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_MOMENT_S = 1.0
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SAME_REQUEST_S = 1.0
 
 
-class Impatience:
-    """Tells a person who wants no waiting from a program that sends its signal twice.
+class ForcedStop:
+    """Tells a second request to stop from a duplicate of the first.
 
     `timeout` signals its child and then the child's whole group; shells and process managers do the same. Signals
-    within a moment of the first one are the same request.
+    within a second of the first are the same request.
     """
 
     __slots__ = ("_first_s", "_now_s")
@@ -23,41 +24,35 @@ class Impatience:
         self._now_s = now_s
         self._first_s: float | None = None
 
-    def is_shown(self) -> bool:
-        """To be asked with every signal: whether this one means that nothing more is to be waited for."""
+    def is_requested(self) -> bool:
+        """Call it with every signal: whether this one asks to stop without waiting."""
         if self._first_s is None:
             self._first_s = self._now_s()
-        return self._now_s() - self._first_s > _MOMENT_S
+        return self._now_s() - self._first_s > _SAME_REQUEST_S
 
 
-class StopSignals:
-    """Within it, the first signal is only noted; a later one does what it would have done outside."""
+@contextlib.contextmanager
+def stop_on_signals(
+    on_first: Callable[[int], None] = lambda _number: None,
+    on_later: Callable[[int], None] = signal.raise_signal,
+) -> Iterator[threading.Event]:
+    """Give an event that the first signal sets. A later one gets the handlers from outside, and calls `on_later`."""
+    stopping, forced = threading.Event(), ForcedStop()
 
-    __slots__ = ("_before", "_impatience", "is_stopped")
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if forced.is_requested():
+            restore()
+            on_later(number)
+        elif not stopping.is_set():
+            on_first(number)
+        stopping.set()
 
-    def __init__(self) -> None:
-        self.is_stopped = False
-        self._impatience = Impatience()
-        self._before: dict[signal.Signals, Any] = {}
+    def restore() -> None:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
-    def __enter__(self) -> Self:
-        self._before = {each: signal.getsignal(each) for each in _SIGNALS}
-        for each in _SIGNALS:
-            signal.signal(each, self._stop)
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, self._before[each])
-
-    def _stop(self, number: int, _frame: FrameType | None) -> None:
-        self.is_stopped = True
-        if self._impatience.is_shown():
-            for each in _SIGNALS:
-                signal.signal(each, self._before[each])
-            signal.raise_signal(number)
+    before = {each: signal.signal(each, on_signal) for each in STOP_SIGNALS}
+    try:
+        yield stopping
+    finally:
+        restore()

@@ -1,4 +1,4 @@
-"""`penstock table …`: look at tables that pipelines write, merge their small files, remove what they no longer need."""
+"""`penstock table …`: show tables that pipelines write, merge their small files, remove unused ones."""
 
 import re
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
-from penstock.cli.output import AsJson, print_json, print_table
-from penstock.cli.record_format import readable_time
+from penstock.cli.errors import CommandError, UsageError, one_line
+from penstock.cli.output import AsJson, print_json, print_result, print_table
+from penstock.cli.record_format import format_time
 from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.spark.lake.table import Table, Version
 
 app = typer.Typer(
-    help="Look at tables (Delta, Iceberg, Parquet), merge their small files, clean them up. Needs no broker.",
+    help="Show tables (Delta, Iceberg, Parquet), merge their small files, remove unused ones. Needs no broker.",
     no_args_is_help=True,
 )
 
@@ -27,7 +27,7 @@ _MEBIBYTE = 1 << 20
 
 @app.command()
 def show(*, path: str = _PATH, as_json: bool = AsJson) -> None:
-    """Show a table's columns and how many rows and files it has."""
+    """Show a table's columns, and the number of its rows and files."""
     with _opened(path) as table:
         from penstock.spark.lake.formats import format_at
 
@@ -52,7 +52,7 @@ def show(*, path: str = _PATH, as_json: bool = AsJson) -> None:
     print(f"{kind} table {table.path}: {size.rows} row(s) in {size.files} file(s), {size.size_bytes} bytes")
     print_table(
         ("column", "type", "partition"),
-        [(each["column"], each["type"], "yes" if each["partition"] else "-") for each in columns],
+        [(each["column"], each["type"], "yes" if each["partition"] else None) for each in columns],
     )
 
 
@@ -60,28 +60,25 @@ def show(*, path: str = _PATH, as_json: bool = AsJson) -> None:
 def history(
     *,
     path: str = _PATH,
-    limit: int = typer.Option(20, min=1, metavar="N", help="How many versions, the newest first."),
+    limit: int = typer.Option(20, min=1, metavar="N", help="Show this many versions, the newest first."),
     as_json: bool = AsJson,
 ) -> None:
-    """Show a table's versions, and which batch of which query made each."""
+    """Show a table's versions, and the query and batch that wrote each."""
     with _opened(path) as table:
         versions = table.history(limit)
-    if as_json:
-        print_json(versions)
-    elif versions:
-        print_table(
-            ("version", "time", "operation", "rows", "added", "removed", "query", "batch"),
-            [_version_row(each) for each in versions],
-        )
-    else:
-        print("nothing has been written to it yet")
+    print_result(
+        versions,
+        ("version", "time", "operation", "rows", "added", "removed", "query", "batch"),
+        [_version_row(each) for each in versions],
+        as_json=as_json,
+        empty="nothing has been written to it yet",
+    )
 
 
-def _version_row(version: "Version") -> list[object]:
-    """What is not known is a dash, so that columns can be counted."""
-    row = (
+def _version_row(version: "Version") -> tuple[object, ...]:
+    return (
         version.version,
-        readable_time(version.timestamp_ms),
+        format_time(version.timestamp_ms),
         version.operation,
         version.rows_added,
         version.files_added,
@@ -89,20 +86,19 @@ def _version_row(version: "Version") -> list[object]:
         version.query_id,
         version.batch_id,
     )
-    return ["-" if cell is None else cell for cell in row]
 
 
 @app.command()
 def compact(
     *,
     path: str = _PATH,
-    file_size_mb: int = typer.Option(128, min=1, metavar="MB", help="How large files should become."),
+    file_size_mb: int = typer.Option(128, min=1, metavar="MB", help="Merge into files of this size."),
     as_json: bool = AsJson,
 ) -> None:
-    """Merge small files into larger ones. Streams may go on writing to the table meanwhile.
+    """Merge small files into larger ones. Streams may write to the table at the same time.
 
     The small files stay on disk for readers of older versions, until `penstock table vacuum` removes them; those of a
-    Parquet table, which has no versions, go at once.
+    Parquet table, which has no versions, are removed at once.
     """
     with _opened(path) as table:
         done = table.compact(file_size_mb * _MEBIBYTE)
@@ -119,14 +115,14 @@ def vacuum(
     *,
     path: str = _PATH,
     older_than: str = typer.Option(
-        "7d", metavar="AGE", help="Only what is this old: 90s, 30m, 12h, 7d. Delta counts whole hours."
+        "7d", metavar="AGE", help="Select files of this age: 90s, 30m, 12h, 7d. Delta counts whole hours."
     ),
-    remove: bool = typer.Option(False, "--remove", help="Remove the files, instead of only showing which."),
+    remove: bool = typer.Option(False, "--remove", help="Remove the files, instead of only showing them."),
     as_json: bool = AsJson,
 ) -> None:
-    """Show, or remove, files that the table does not need: of failed writes and of older versions.
+    """Show, or remove, unused files of a table: of failed writes and of older versions.
 
-    An age that is shorter than a batch takes to be written would remove files that are about to be committed.
+    Files of a batch that is being written are unused until its commit: choose an age longer than a batch takes.
     """
     age_ms = _age_ms(older_than)
     with _opened(path) as table:
@@ -139,7 +135,7 @@ def vacuum(
     if remove:
         print(f"removed {len(files)} file(s)")
     elif files:
-        print(f"{len(files)} file(s) can go: run it with --remove")
+        print(f"{len(files)} file(s) can be removed: run it with --remove")
     else:
         print("there is nothing to remove")
 
@@ -147,18 +143,20 @@ def vacuum(
 def _age_ms(text: str) -> int:
     match = re.fullmatch(r"(\d{1,9})([smhd])", text)
     if match is None:
-        raise CommandError(f"an age is like 90s, 30m, 12h or 7d, not {text!r}", EXIT_USAGE)
+        raise UsageError(f"--older-than {text!r} is not an age: write it like 90s, 30m, 12h or 7d")
     return int(match[1]) * _UNITS_MS[match[2]]
 
 
 @contextmanager
 def _opened(path: str) -> Iterator["Table"]:
-    """The table at the path. What goes wrong with it is one line."""
+    """Open the table at the path; its errors become one line."""
     try:
         from penstock.spark.lake.errors import TableError
         from penstock.spark.lake.formats import existing_table, local_path
     except ModuleNotFoundError as missing:
-        raise CommandError(f"tables need the package {missing.name}: {pip_install('spark')}") from missing
+        raise CommandError(
+            f"tables need the package {missing.name}: install it with `{pip_install('spark')}`"
+        ) from missing
     try:
         yield existing_table(local_path(path))
     except TableError as error:

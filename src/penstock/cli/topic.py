@@ -1,40 +1,38 @@
-"""`penstock topic …`: make, list, describe, alter, empty and delete topics."""
+"""`penstock topic …`: create, list, describe, alter, truncate and delete topics."""
 
 from typing import Any
 
 import typer
+from confluent_kafka import TopicCollection, TopicPartition
+from confluent_kafka.admin import ConfigResource, ConfigSource, NewPartitions, NewTopic
 
-from penstock.cli.connection import (
-    REQUEST_TIMEOUT_SECONDS,
-    BootstrapServer,
-    ClientSetting,
-    admin_client,
-    metadata_of,
-    pairs,
-    partitions_of,
-    result_of,
-    unknown_topic,
-)
-from penstock.cli.errors import EXIT_USAGE, CommandError
-from penstock.cli.output import AsJson, list_of, print_json, print_table
+from penstock.cli.connect.librdkafka import wait_for
+from penstock.cli.connect.offsets import fetch_bounds
+from penstock.cli.connect.settings import parse_pairs
+from penstock.cli.connect.target import Target, connects
+from penstock.cli.connect.topics import check_topics, fetch_metadata, topic_partitions
+from penstock.cli.errors import UsageError
+from penstock.cli.output import AsJson, join_values, print_json, print_result, print_table
 
-app = typer.Typer(help="Make, list, describe, alter, empty and delete topics.", no_args_is_help=True)
+app = typer.Typer(help="Create, list, describe, alter, truncate and delete topics.", no_args_is_help=True)
 
 _BROKER_DEFAULT = -1
-_PARTITIONS_MAX, _REPLICAS_MAX = 100_000, 10_000  # librdkafka asks for no more
+_PARTITIONS_MAX, _REPLICAS_MAX = 100_000, 10_000  # the limits of librdkafka
 
 
 @app.command()
+@connects
 def create(
+    target: Target,
     *,
-    name: str = typer.Argument(help="The new topic."),
+    name: str = typer.Argument(help="The topic."),
     partitions: int | None = typer.Option(
         None,
         min=1,
         max=_PARTITIONS_MAX,
         metavar="N",
         show_default="the broker's num.partitions",
-        help="How many partitions.",
+        help="Create this many partitions.",
     ),
     replication_factor: int | None = typer.Option(
         None,
@@ -42,48 +40,43 @@ def create(
         max=_REPLICAS_MAX,
         metavar="N",
         show_default="the broker's default.replication.factor",
-        help="Copies of each.",
+        help="Keep this many replicas of each.",
     ),
     config: list[str] = typer.Option(
-        [], "--config", "-c", metavar="KEY=VALUE", help="A topic setting. May be given again."
+        [], "--config", "-c", metavar="KEY=VALUE", help="Set a property of the topic (repeatable)."
     ),
     if_not_exists: bool = typer.Option(False, "--if-not-exists", help="Do nothing when the topic exists."),
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
-    """Make a topic.
+    """Create a topic.
 
     For example:
 
       penstock topic create orders --partitions 3
       penstock topic create state -c cleanup.policy=compact -c segment.bytes=1048576
     """
-    from confluent_kafka.admin import NewTopic
-
-    settings = pairs(config, "--config")
-    admin = admin_client(server, client)
-    known = metadata_of(admin).topics  # first of all: it tells whether a broker answers
-    if if_not_exists and name in known:
+    settings = parse_pairs(config, "--config")
+    admin = target.admin()
+    if if_not_exists and name in fetch_metadata(admin).topics:
         print(f"topic {name} exists already")
         return
     new = NewTopic(
         name, partitions or _BROKER_DEFAULT, replication_factor or _BROKER_DEFAULT, config=settings
     )
-    request = admin.create_topics([new], request_timeout=REQUEST_TIMEOUT_SECONDS)
-    result_of(request[name], f"cannot make topic {name}")
+    request = admin.create_topics([new])
+    wait_for(request[name], f"cannot create topic {name}")
     print(f"made topic {name}")
 
 
 @app.command("list")
+@connects
 def list_(
+    target: Target,
     *,
-    internal: bool = typer.Option(False, "--internal", help="Show the broker's own topics too."),
+    internal: bool = typer.Option(False, "--internal", help="List internal topics too."),
     as_json: bool = AsJson,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
     """List the topics."""
-    topics = metadata_of(admin_client(server, client)).topics
+    topics = fetch_metadata(target.admin()).topics
     found = [
         {
             "name": name,
@@ -93,28 +86,26 @@ def list_(
         for name, topic in sorted(topics.items())
         if internal or not name.startswith("__")
     ]
-    if as_json:
-        print_json(found)
-    elif found:
-        print_table(("topic", "partitions", "replicas"), [list(topic.values()) for topic in found])
-    else:
-        print("no topics; make one with `penstock topic create NAME`")
+    print_result(
+        found,
+        ("topic", "partitions", "replicas"),
+        [list(topic.values()) for topic in found],
+        as_json=as_json,
+        empty="no topics; create one with `penstock topic create NAME`",
+    )
 
 
 @app.command()
+@connects
 def describe(
+    target: Target,
     *,
     names: list[str] = typer.Argument(metavar="NAME...", help="The topics."),
     as_json: bool = AsJson,
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
     """Show partitions, leaders, replicas, offsets and the settings that differ from the defaults."""
-    admin = admin_client(server, client)
-    known = metadata_of(admin).topics
-    for name in names:
-        if name not in known:
-            raise unknown_topic(name, known)
+    admin = target.admin()
+    check_topics(admin, names)
     described = [_describe(admin, name) for name in names]
     if as_json:
         print_json(described)
@@ -124,14 +115,9 @@ def describe(
 
 
 def _describe(admin: Any, name: str) -> dict[str, Any]:
-    from confluent_kafka import TopicCollection
-
-    from penstock.cli.offsets import earliest, latest
-
-    request = admin.describe_topics(TopicCollection([name]), request_timeout=REQUEST_TIMEOUT_SECONDS)
-    topic: Any = result_of(request[name], f"cannot describe topic {name}")
-    ids = [partition.id for partition in topic.partitions]
-    starts, ends = earliest(admin, name, ids), latest(admin, name, ids)
+    request = admin.describe_topics(TopicCollection([name]))
+    topic: Any = wait_for(request[name], f"cannot describe topic {name}")
+    bounds = fetch_bounds(admin, name, [partition.id for partition in topic.partitions])
     return {
         "name": name,
         "id": str(topic.topic_id),
@@ -143,8 +129,8 @@ def _describe(admin: Any, name: str) -> dict[str, Any]:
                 "leader": partition.leader.id if partition.leader is not None else None,
                 "replicas": [node.id for node in partition.replicas],
                 "isr": [node.id for node in partition.isr],
-                "startOffset": starts[partition.id],
-                "endOffset": ends[partition.id],
+                "startOffset": bounds[partition.id].start,
+                "endOffset": bounds[partition.id].end,
             }
             for partition in topic.partitions
         ],
@@ -152,12 +138,10 @@ def _describe(admin: Any, name: str) -> dict[str, Any]:
 
 
 def _overrides(admin: Any, name: str) -> dict[str, str]:
-    """The settings that the topic itself has."""
-    from confluent_kafka.admin import ConfigResource, ConfigSource
-
+    """Fetch the settings of the topic itself."""
     resource = ConfigResource("topic", name)
-    request = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
-    entries: Any = result_of(request[resource], f"cannot read the settings of topic {name}")
+    request = admin.describe_configs([resource])
+    entries: Any = wait_for(request[resource], f"cannot read the settings of topic {name}")
     own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
     return {key: entry.value for key, entry in sorted(entries.items()) if int(entry.source) == own}
 
@@ -173,8 +157,8 @@ def _show(topic: dict[str, Any]) -> None:
             (
                 each["partition"],
                 "none" if each["leader"] is None else each["leader"],
-                list_of(each["replicas"]),
-                list_of(each["isr"]),
+                join_values(each["replicas"]),
+                join_values(each["isr"]),
                 each["startOffset"],
                 each["endOffset"],
                 each["endOffset"] - each["startOffset"],
@@ -185,92 +169,65 @@ def _show(topic: dict[str, Any]) -> None:
 
 
 @app.command()
+@connects
 def alter(
+    target: Target,
     *,
     name: str = typer.Argument(help="The topic."),
     partitions: int = typer.Option(
-        ...,
-        min=1,
-        max=_PARTITIONS_MAX,
-        metavar="N",
-        help="How many partitions it shall have: more than now.",
+        ..., min=1, max=_PARTITIONS_MAX, metavar="N", help="Raise the number of partitions to this."
     ),
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
-    """Add partitions. Settings are changed with `penstock config set topic NAME KEY=VALUE`.
+    """Add partitions. Change settings with `penstock config set topic NAME KEY=VALUE`.
 
-    Records stay where they are; new records of a key may go to another partition than the old ones.
+    Records are not moved; new records of a key may go to another partition than the old ones.
     """
-    from confluent_kafka.admin import NewPartitions
-
-    admin = admin_client(server, client)
-    count = len(partitions_of(admin, name))
-    request = admin.create_partitions(
-        [NewPartitions(name, partitions)], request_timeout=REQUEST_TIMEOUT_SECONDS
-    )
-    result_of(request[name], f"cannot give topic {name} {partitions} partitions instead of {count}")
+    admin = target.admin()
+    count = len(topic_partitions(admin, name))
+    request = admin.create_partitions([NewPartitions(name, partitions)])
+    wait_for(request[name], f"cannot give topic {name} {partitions} partitions instead of {count}")
     print(f"topic {name} has {partitions} partitions")
 
 
 @app.command()
+@connects
 def truncate(
+    target: Target,
     *,
     name: str = typer.Argument(help="The topic."),
     before: str = typer.Option(
-        ..., metavar="OFFSET|end", help="Delete every record below this offset; `end` deletes all there are."
+        ..., metavar="OFFSET|end", help="Delete every record below this offset; `end`: all records."
     ),
     partition: int | None = typer.Option(
-        None, min=0, metavar="N", show_default="all", help="Only this partition."
+        None, min=0, metavar="N", show_default="all", help="Truncate only this partition."
     ),
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
 ) -> None:
-    """Delete the oldest records of a topic. What is deleted cannot be brought back.
+    """Delete the oldest records of a topic. This cannot be undone.
 
     For example:
 
       penstock topic truncate orders --before end
       penstock topic truncate orders --partition 0 --before 1200
     """
-    from confluent_kafka import TopicPartition
-
     offset = -1 if before == "end" else int(before) if before.isdecimal() else None
     if offset is None:
-        raise CommandError(f"--before {before} is neither an offset nor `end`", EXIT_USAGE)
-    admin = admin_client(server, client)
-    chosen = choose_partitions(admin, name, partition)
-    request = admin.delete_records(
-        [TopicPartition(name, each, offset) for each in chosen], request_timeout=REQUEST_TIMEOUT_SECONDS
-    )
+        raise UsageError(f"--before {before} is neither an offset nor `end`: give one of them")
+    admin = target.admin()
+    chosen = topic_partitions(admin, name, partition)
+    request = admin.delete_records([TopicPartition(name, each, offset) for each in chosen])
     for place, future in request.items():
-        deleted: Any = result_of(future, f"cannot delete records of {name}-{place.partition}")
+        deleted: Any = wait_for(future, f"cannot delete records of {name}-{place.partition}")
         print(f"{name}-{place.partition} starts at offset {deleted.low_watermark} now")
 
 
-def choose_partitions(client: Any, topic: str, partition: int | None) -> list[int]:
-    """All partitions of the topic, or the one that was asked for."""
-    known = partitions_of(client, topic)
-    if partition is None:
-        return known
-    if partition not in known:
-        raise CommandError(f"topic {topic} has no partition {partition}: it has 0 to {known[-1]}")
-    return [partition]
-
-
 @app.command()
+@connects
 def delete(
-    *,
-    names: list[str] = typer.Argument(metavar="NAME...", help="The topics."),
-    server: str = BootstrapServer,
-    client: list[str] = ClientSetting,
+    target: Target, *, names: list[str] = typer.Argument(metavar="NAME...", help="The topics.")
 ) -> None:
     """Delete topics with all their records."""
-    admin = admin_client(server, client)
-    known = metadata_of(admin).topics
-    for name in names:
-        if name not in known:
-            raise unknown_topic(name, known)
-    for name, future in admin.delete_topics(names, request_timeout=REQUEST_TIMEOUT_SECONDS).items():
-        result_of(future, f"cannot delete topic {name}")
+    admin = target.admin()
+    check_topics(admin, names)
+    for name, future in admin.delete_topics(names).items():
+        wait_for(future, f"cannot delete topic {name}")
         print(f"deleted topic {name}")

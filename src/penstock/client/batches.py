@@ -1,4 +1,4 @@
-"""Which batches of a Fetch answer hold records that a reader wants. Pure.
+"""The batches of a Fetch response with records for a reader. Pure.
 
 Control batches are never wanted. With read_committed, neither are batches of transactions that were aborted: the
 broker lists them with the answer, each by its producer and first offset, and each ends with an abort marker (KIP-98).

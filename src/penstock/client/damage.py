@@ -1,7 +1,7 @@
-"""Records that are damaged on the disk of a broker, as the broker answers for them.
+"""Damaged records on the disk of a broker, as the broker reports them.
 
-Kafka's protocol has no place for it. A broker gives it in DescribeConfigs of itself, under a name that is no setting,
-and only if it is asked for that name: a JSON list with an entry for each partition.
+Kafka's protocol has no field for this. A broker reports it in DescribeConfigs of itself, under a name that is not a
+setting, and only when that name is requested: a JSON list with an entry for each partition.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ class DamagedPartition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
     @property
     def words(self) -> str:
-        """Which records they are."""
+        """The ranges as text."""
         listed = ", ".join(
             f"{first} to {last}" if first < last else f"{first}" for first, last in self.ranges
         )
@@ -40,7 +40,7 @@ class DamagedReplica(DamagedPartition, frozen=True, kw_only=True, rename="camel"
 
     @property
     def trouble(self) -> str:
-        """What is wrong and what to do, in a sentence."""
+        """The damage and the remedy, in a sentence."""
         return (
             f"{self.topic}-{self.partition} has damaged records on the disk of broker {self.broker} ({self.words}), "
             "which are not served: restore its files from a backup, or reassign the partition to another broker that "
@@ -61,7 +61,7 @@ def encode_damage(partitions: Iterable[DamagedPartition]) -> str:
 
 
 def damage_in(broker: int, described: Any) -> list[DamagedReplica]:
-    """What a broker has answered to a DescribeConfigs with `NAME`; nothing for one that does not know the name."""
+    """The damage in a DescribeConfigs response for `NAME`; empty for a broker without that name."""
     values = [
         each.value
         for result in getattr(described, "results", ())

@@ -36,7 +36,7 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def trouble(self) -> str | None:
-        """What is wrong and what to do, in a sentence; None when nothing is."""
+        """The problem and the remedy, in a sentence; None without a problem."""
         if self.state == OK:
             return None
         if self.state == FAILED:
@@ -62,7 +62,7 @@ def state_request(broker: int) -> DescribeConfigsRequest:
 
 
 def disks_in(broker: int, log_dirs: Any, reserve: Any) -> list[Disk]:
-    """What a broker answers to the two requests. A user who may not see the reserve sees the default."""
+    """The disks in the two responses. A user who may not see the reserve gets the default."""
     values = [
         each.value
         for result in getattr(reserve, "results", ())

@@ -1,4 +1,4 @@
-"""What the blocking client raises. Each text says what happened, to which broker or topic, and what to do."""
+"""Exceptions of the clients. Each text says what happened, to which broker or topic, and what to do."""
 
 from penstock.protocol.errors import ErrorCode
 
@@ -12,11 +12,15 @@ class SettingsError(ClientError, ValueError):
 
 
 class AuthenticationFailed(ClientError):
-    """The broker refused who we say we are, or could not show who it is. Trying again does not help."""
+    """The broker rejected the client's credentials, or could not prove its own identity. Retrying does not help."""
 
 
 class UnsupportedApi(ClientError):
-    """The broker does not know a request, or no version of it that is known here."""
+    """The broker and this client have no version of a request in common."""
+
+
+class UnknownBroker(ClientError):
+    """No broker of the cluster has this id."""
 
 
 class BrokerError(ClientError):
@@ -32,6 +36,22 @@ class BrokerError(ClientError):
 
 class TimedOut(ClientError):
     """Retries went on until the deadline; the text carries the last failure."""
+
+
+class Disconnected(ConnectionError):
+    """The connection ended before the answer came."""
+
+
+class Unreachable(Disconnected):
+    """No connection to the broker could be opened: the request was not sent."""
+
+
+class Retry(Exception):
+    """An attempt failed with a retriable error; the text says which."""
+
+
+class UnknownPartition(Retry):
+    """No broker knows this topic or partition yet. A new one is not known everywhere at once."""
 
 
 def error_name(code: int) -> str:

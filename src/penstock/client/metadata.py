@@ -1,4 +1,4 @@
-"""What a cluster looks like: brokers, topics, partitions and who leads them. Pure values."""
+"""Metadata of a cluster: brokers, topics, partitions and their leaders. Pure values."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic as one answer told it; `error` is a code of its own, for instance that it may not be seen."""
+    """A topic of one response; `error` is its own code, for instance TOPIC_AUTHORIZATION_FAILED."""
 
     name: str
     topic_id: bytes
@@ -36,7 +36,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a cluster; topics are those that were asked for and exist."""
+    """The known metadata; topics are those that were asked for and exist."""
 
     cluster_id: str | None = None
     controller_id: int = -1
@@ -52,7 +52,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
         return partition
 
     def updated(self, newer: "Metadata", asked: frozenset[str] | None) -> "Metadata":
-        """The same, with what a newer answer about the topics in `asked` (None: all) told."""
+        """Merged with a newer response about the topics in `asked` (None: all)."""
         kept = {} if asked is None else {n: t for n, t in self.topics.items() if n not in asked}
         return msgspec.structs.replace(newer, topics={**kept, **newer.topics})
 

@@ -1,4 +1,4 @@
-"""Which partition a key belongs to: the one where Kafka's own clients would put it."""
+"""The partition of a key, as Kafka's own clients choose it."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where a reader begins, in one grammar for the command, HTTP and the console; and the offsets that it means. Pure."""
+"""Start positions in one grammar for the command, HTTP and the console, and their offsets. Pure."""
 
 import re
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
-"""The two queues that an append to a replica passes: until it is written, and until it is as safe as it asks for.
+"""The two queues of appends to a replica: those that are not written yet, and those that are not safe enough yet.
 
-When the disk is idle an append is written at once. While it is busy the records must wait for the next sync anyway:
-the appends of one turn of the loop are written at its end, with one call (group commit).
+When the disk is idle an append is written at once. While it is busy the records must wait for the next sync anyway: the
+appends of one turn of the event loop are written at its end, with one call (group commit).
 
-There are thousands of partitions and most of them are idle, so what is empty must be small.
+Most of thousands of partitions are idle, so an empty queue must be small.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from penstock.cluster.commit import ALL, Commit
-from penstock.observability.completion import Completion
 from penstock.protocol.records.rules import CheckElsewhere
+from penstock.runtime.completion import Completion
+from penstock.storage.errors import AppendRejected, LogError, StorageError
 from penstock.storage.files import Buffer
 from penstock.storage.log.append import Appender, Checked
-from penstock.storage.log.errors import AppendRejected, LogError, StorageError
 from penstock.storage.log.log import Log
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 QUEUED_MAX: Final = 256
 QUEUED_BYTES_MAX: Final = 16_384
-"""So many appends are written at once at most: the loop is held meanwhile. A larger batch does not wait for others."""
+"""The limits of one group: writing it holds up the loop. A larger batch is written at once."""
 
 
 def resolve_below(waiting: list[Commit], end_offset: int) -> None:
-    """All below `end_offset` is safe now: resolve the commits that waited for that, in the order of their appends."""
+    """Resolve the commits below `end_offset`, which are safe now, in the order of their appends."""
     count = 0
     for commit in waiting:
         if commit.last_offset >= end_offset:
@@ -50,19 +50,19 @@ def fail_all(waiting: list[Commit], error: LogError) -> None:
 
 
 class AppendQueue:
-    """Of one replica, which decides who may append and how far the records are safe."""
+    """The queues of one replica. The replica decides who may append, and up to which offset records are safe."""
 
     __slots__ = ("_appender", "_queued", "_replica", "uncommitted", "undurable")
 
     def __init__(self, replica: "Replica") -> None:
         self._replica = replica
         self._appender: Appender | None = None
-        self._queued: list[Commit] = []  # to be written at the end of the turn
+        self._queued: list[Commit] = []  # to be written at the end of this turn of the loop
         self.uncommitted: list[Commit] = []
-        self.undurable: list[Commit] = []  # which wait for this broker's disk alone
+        self.undurable: list[Commit] = []  # these wait for this broker's disk only
 
     def add(self, commit: Commit, records: Buffer, log: Log, checked: Checked | None = None) -> bool:
-        """Give the commit its place in the order of appends, or refuse it; False if it is to be checked before."""
+        """Queue or refuse an append; False if its batch is checked on a thread first."""
         appender = self._appender or self.appender(log)
         try:
             commit.batches = appender.prepare(
@@ -87,13 +87,13 @@ class AppendQueue:
         return True
 
     def appender(self, log: Log) -> Appender:
-        """Made for the first append."""
+        """The appender of the log, created for the first append."""
         if self._appender is None:
             self._appender = Appender(log)
         return self._appender
 
     def _check_on_thread(self, commit: Commit, records: Buffer, appender: Appender) -> None:
-        """Check what takes long where it holds nobody up; `commit.checking` is done when it has its place."""
+        """Check a large batch on a thread; `commit.checking` is done when the append has its place in the log."""
         if commit.checking is None:
             commit.checking = Completion()
         check = appender.checking(records, commit.now_ms)
@@ -106,19 +106,21 @@ class AppendQueue:
         if isinstance(error, AppendRejected):
             commit.fail(error)
         elif error is not None:
-            _log.error("Cannot check a batch for %s-%d", replica.topic, replica.partition, exc_info=error)
+            _log.error(
+                "Check of a batch failed: partition=%s-%d", replica.topic, replica.partition, exc_info=error
+            )
             commit.fail(StorageError(f"the check of the batch failed: {error}"))
         else:
             refusal = replica.refusal(commit)
             if refusal is not None:
                 commit.fail(refusal)
             elif not self.add(commit, records, replica.log, checked):
-                return  # the topic's settings have changed meanwhile
+                return  # the topic's settings have changed: it is checked again
         assert commit.checking is not None
         commit.checking.resolve(None)
 
     def write_queued(self) -> None:
-        """Write now what waits for the end of the turn: the log is then up to date, and its producer state too."""
+        """Write the queued appends now: the log and its producer state are then up to date."""
         queued = self._queued
         if queued:
             self._queued = []
@@ -131,34 +133,34 @@ class AppendQueue:
             self.appender(log).append_each(
                 commits, leader_epoch=replica.leader_epoch, now_ms=commits[-1].now_ms
             )
-        except Exception as error:  # noqa: BLE001  nobody above would answer those who wait
-            _log.exception("Cannot append to %s-%d", replica.topic, replica.partition)
+        except Exception as error:  # noqa: BLE001  no caller would fail the waiting commits
+            _log.exception("Append to %s-%d failed", replica.topic, replica.partition)
             error_of_all = StorageError(f"the append failed: {error}")
         deps.flusher.request(log)
-        settled: list[tuple[Commit, LogError | None]] = []
+        finished: list[tuple[Commit, LogError | None]] = []
         acks: int | None = None
         for commit in commits:
             appended = commit.appended
             if appended is None:
                 deps.disk.room_bytes += commit.size_bytes
-                settled.append((commit, commit.refusal or error_of_all))
+                finished.append((commit, commit.refusal or error_of_all))
                 continue
             replica.bytes_in += commit.size_bytes
-            if commit.acks != acks:  # once for nearly every group
+            if commit.acks != acks:  # nearly always once in a group
                 acks = commit.acks
                 safe_offset, waiting = self._safety(acks, log)
             commit.last_offset = appended.last_offset
             if commit.last_offset < safe_offset:
-                settled.append((commit, None))
+                finished.append((commit, None))
             elif log.failure is not None:
-                settled.append((commit, log.failure))
+                finished.append((commit, log.failure))
             else:
                 waiting.append(commit)
-        if log.committed_offset > replica.high_watermark:  # the topic waives the wait for the disk
+        if log.committed_offset > replica.high_watermark:  # the topic does not wait for the disk
             replica.on_log_advanced()
         if replica.end_readers:
             replica.end_readers.wake()
-        for commit, failure in settled:  # last: what they call may append in turn
+        for commit, failure in finished:  # last: their callbacks may append
             if failure is None:
                 commit.resolve(None)
                 continue
@@ -167,13 +169,13 @@ class AppendQueue:
             commit.fail(failure)
 
     def _safety(self, acks: int, log: Log) -> tuple[int, list[Commit]]:
-        """The offset below which all is as safe as `acks` ask for, and where commits wait that are not below it."""
+        """The offset below which all records are as safe as `acks` require, and the queue of the commits above it."""
         if acks == ALL:
             return self._replica.high_watermark, self.uncommitted
         return log.log_end_offset if acks == 0 else log.committed_offset, self.undurable
 
     def wait(self, commit: Commit, log: Log) -> None:
-        """Have a commit wait whose records are in the log."""
+        """Queue a commit whose records are in the log already."""
         safe_offset, waiting = self._safety(commit.acks, log)
         if commit.last_offset < safe_offset:
             commit.resolve(None)
@@ -183,6 +185,6 @@ class AppendQueue:
             waiting.append(commit)
 
     def fail(self, failure: LogError) -> None:
-        """None of them will be safe."""
+        """Fail all commits in the queues."""
         for waiting in (self._queued, self.uncommitted, self.undurable):
             fail_all(waiting, failure)

@@ -1,9 +1,9 @@
-"""The active controller, wherever it is: this node's own, or another one over the wire.
+"""Calls the active controller: this node's own, or another node over the network.
 
-Whoever leads the metadata quorum decides. A request that finds nobody, or one who does not lead any more, is put again
-until it is answered or its time is up.
+The leader of the metadata quorum is the active controller. A request that finds no leader, or a former one, is retried
+until it is answered or times out.
 
-What clients ask for goes over a connection of its own: a topic that takes long to make must not hold back a heartbeat.
+Requests of clients have a connection of their own: a topic that takes long to create must not delay a heartbeat.
 """
 
 import asyncio
@@ -17,13 +17,12 @@ from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.create_topics import TopicCreated
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.internal_topics import auto_created_topic
 from penstock.cluster.controller.membership import HeartbeatAnswer, Membership
 from penstock.cluster.peers import PeerChannel
 from penstock.config.listeners import Endpoint
-from penstock.config.themes import replication
-from penstock.observability.clock import Clock
+from penstock.config.settings import replication
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
@@ -36,36 +35,37 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from penstock.storage.log.errors import LogError
+from penstock.runtime.clock import Clock
+from penstock.storage.errors import LogError
 
 T = TypeVar("T")
 CreateTopic = Callable[[str], Awaitable[TopicCreated]]
-"""Makes a topic that somebody asked for: `ControllerAccess.auto_create_topic`."""
+"""Creates a topic on first use: `ControllerAccess.auto_create_topic`."""
 
 _CREATE_TOPICS, _ALTER_PARTITION, _ENVELOPE = (19, 7), (56, 3), (58, 0)
 _REGISTER, _HEARTBEAT, _ALLOCATE = (62, 4), (63, 1), (67, 0)
 _REQUEST_MS_MAX = 2_000
-_FORWARDED_MS_MAX = 10_000  # to put it again while it is being done would do it twice
-_OUTCOME_MS_MAX = 3_000  # until who has led knows what became of what it decided
+_FORWARDED_MS_MAX = 10_000  # an early retry would do it twice
+_OUTCOME_MS_MAX = 3_000  # until a former leader knows the outcome of its decisions
 _RETRY_MS = 20
 
 
 class NoController(ConnectionError):
-    """Nobody leads the metadata quorum, as far as this node knows."""
+    """The metadata quorum has no leader that this node knows."""
 
 
-class DecidesHere(Exception):
-    """No other node is to be asked: this one has become the active controller, and answers by itself."""
+class ControllerIsLocal(Exception):
+    """The active controller is this node now: the caller handles the request itself."""
 
 
 class NoProducerIds(LogError):
-    """No controller grants any: the producer is to try again."""
+    """No controller has granted producer ids: the client retries."""
 
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 class QuorumView(Protocol):
-    """What is asked of the quorum: who leads it."""
+    """The part of the quorum that is needed here: its leader."""
 
     @property
     def is_active(self) -> bool:
@@ -74,7 +74,7 @@ class QuorumView(Protocol):
 
     @property
     def leader(self) -> Endpoint | None:
-        """Where the leader is, if it is another node and known."""
+        """The endpoint of the leader, if it is another node and known."""
         ...
 
 
@@ -92,8 +92,8 @@ class ControllerAccess:
         self._membership = membership
         self._quorum = quorum
         self._clock = clock
-        self._own = _Line(quorum, dial, clock, timeout_ms=_REQUEST_MS_MAX, patience_ms=0)
-        self._forwarded = _Line(
+        self._own = _ControllerConnection(quorum, dial, clock, timeout_ms=_REQUEST_MS_MAX, patience_ms=0)
+        self._forwarded = _ControllerConnection(
             quorum, dial, clock, timeout_ms=_FORWARDED_MS_MAX, patience_ms=_OUTCOME_MS_MAX
         )
         self.broker_id = controller.config.node_id
@@ -102,14 +102,14 @@ class ControllerAccess:
 
     @property
     def is_cut_off(self) -> bool:
-        """No controller has answered a heartbeat for so long that this broker has been fenced, if there is one."""
+        """Whether no controller has answered a heartbeat for a session: this broker is fenced by now."""
         silence_ms = self._clock.monotonic_ms() - self._heard_ms
         return silence_ms > self._controller.config[replication.BROKER_SESSION_TIMEOUT_MS]
 
-    # -- what this broker asks for itself -------------------------------------------------------------
+    # -- requests of this broker -----------------------------------------------------------------------
 
     async def register(self, broker: BrokerRegistration, cluster_id: str) -> int:
-        """Give the epoch of this broker's registration. Raises `Refusal`, `OSError` or `ProtocolError`."""
+        """Register this broker; returns its epoch. Raises `Refusal`, `OSError` or `ProtocolError`."""
         membership = self._membership()
         if self._quorum.is_active and membership is not None:
             self.broker_epoch = await self._controller.register_broker(broker, fenced=False)
@@ -118,7 +118,7 @@ class ControllerAccess:
             self.broker_epoch = wire.registration_epoch(response)
         return self.broker_epoch
 
-    async def heartbeat(self, wanted: Wanted) -> HeartbeatAnswer:
+    async def heartbeat(self, wanted: Heartbeat) -> HeartbeatAnswer:
         membership = self._membership()
         if self._quorum.is_active and membership is not None:
             answer = await membership.heartbeat(self.broker_id, self.broker_epoch, wanted)
@@ -153,7 +153,7 @@ class ControllerAccess:
             raise NoProducerIds(str(error) or type(error).__name__) from error
 
     async def auto_create_topic(self, name: str) -> TopicCreated:
-        """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
+        """Create a topic on first use; TOPIC_ALREADY_EXISTS when another request was first."""
         if self._controller.is_active:
             return await self._controller.auto_create_topic(name)
         wanted = auto_created_topic(self._controller.image, self._controller.config, name)
@@ -171,26 +171,26 @@ class ControllerAccess:
         made = response.topics[0]
         return TopicCreated(name=name, error=ErrorCode(made.error_code), message=made.error_message)
 
-    # -- what a client asked this broker for ----------------------------------------------------------
+    # -- requests of clients ---------------------------------------------------------------------------
 
     async def forward(self, frame: bytes, principal: bytes, host: bytes, timeout_ms: float) -> bytes:
-        """Put a client's request to the controller and give its answer, both with their headers (KIP-590).
+        """Forward a client's request to the controller; returns the response, both with their headers (KIP-590).
 
-        Raises `OSError` or `ProtocolError` when no controller answers in time, `Refusal` when it does not take it, and
-        `DecidesHere` when there is no other to put it to.
+        Raises `OSError` or `ProtocolError` when no controller answers in time, `Refusal` when it refuses the envelope,
+        and `ControllerIsLocal` when this node is the active controller.
         """
         request = EnvelopeRequest(request_data=frame, request_principal=principal, client_host_address=host)
 
         async def ask() -> bytes:
             if self._quorum.is_active:
-                raise DecidesHere
+                raise ControllerIsLocal
             response: EnvelopeResponse = await self._forwarded.ask(*_ENVELOPE, request)
             wire.check(response.error_code, "a forwarded request")
             return bytes(response.response_data or b"")
 
         return await self._until_answered(ask, timeout_ms)
 
-    # -- the way there --------------------------------------------------------------------------------
+    # -- connections -----------------------------------------------------------------------------------
 
     def leader_changed(self) -> None:
         self._own.leader_changed()
@@ -214,8 +214,8 @@ class ControllerAccess:
         await self._forwarded.close()
 
 
-class _Line:
-    """One connection to whoever leads now. One that leads no more has `patience_ms` to answer what it was asked."""
+class _ControllerConnection:
+    """One connection to the current leader. A former leader has `patience_ms` to answer earlier requests."""
 
     def __init__(
         self,
@@ -254,9 +254,9 @@ class _Line:
             raise
 
     def leader_changed(self) -> None:
-        """Nobody waits for long for a leader that is not one any more: it may be suspended, and never answer.
+        """Drop the connection to a former leader after a while: it may be suspended, and never answer.
 
-        While none is known it may still be this one. To put again what it is doing would do it twice.
+        Keep it while no other leader is known: the old one may still lead, and a retry would do the work twice.
         """
         leader = self._quorum.leader
         is_replaced = leader is not None and leader != self._connected_to
@@ -268,11 +268,11 @@ class _Line:
         if not self._patience_ms:
             former.drop()
             return
-        task = asyncio.get_running_loop().create_task(self._give_up(former))
+        task = asyncio.get_running_loop().create_task(self._drop_later(former))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 
-    async def _give_up(self, former: PeerChannel) -> None:
+    async def _drop_later(self, former: PeerChannel) -> None:
         try:
             await self._clock.sleep(self._patience_ms)
         finally:

@@ -1,10 +1,9 @@
-"""A leader's view of its followers: who is in sync, and up to where everything is held by all who are. Pure.
+"""A leader's view of its followers: which are in sync, and up to which offset all of them have the records. Pure.
 
-A follower tells where it stands by what it fetches: everything below its fetch offset is on its disk. It counts as
-caught up as long as it had, within `lag_ms_max`, all that the leader had when it asked. Who is caught up belongs in the
-in-sync set, who is not does not; nor does one that asks for what is committed, for it had that and has lost it. The
-controller decides about it (`wanted`, then `asked`, then `confirmed` or `refused`), and until it has the larger of the
-two sets counts, so that nothing is committed that either lacks.
+A follower has all records below its fetch offset on its disk. It is caught up if, within `lag_ms_max`, it had all that
+the leader had at its fetch. A caught-up follower belongs in the in-sync set. One that fetches committed records does
+not: it had them, and has lost them. The controller decides (`wanted`, `asked`, then `follow` or `refused`). Until it
+has, both the current and the requested set count, so that nothing is committed that a member of either lacks.
 """
 
 from collections.abc import Callable
@@ -18,22 +17,19 @@ _UNKNOWN_OFFSET = -1
 _EPOCH_UNKNOWN = -1
 
 
-class _Follower:
-    __slots__ = ("asked_ms", "broker_epoch", "caught_up_ms", "end_offset", "leader_end_when_asked")
-
-    def __init__(self, caught_up_ms: float) -> None:
-        self.end_offset = _UNKNOWN_OFFSET
-        self.broker_epoch = _EPOCH_UNKNOWN
-        self.caught_up_ms = caught_up_ms
-        self.asked_ms = _NEVER_MS
-        self.leader_end_when_asked = _UNKNOWN_OFFSET
+class _Follower(msgspec.Struct, eq=False):
+    caught_up_ms: float
+    end_offset: int = _UNKNOWN_OFFSET
+    broker_epoch: int = _EPOCH_UNKNOWN
+    asked_ms: float = _NEVER_MS
+    leader_end_when_asked: int = _UNKNOWN_OFFSET
 
     def is_caught_up(self, leader_end: int, now_ms: float, lag_ms_max: int) -> bool:
         return self.end_offset >= leader_end or now_ms - self.caught_up_ms <= lag_ms_max
 
 
 class WantedSet(msgspec.Struct, frozen=True, kw_only=True):
-    """An in-sync set to ask the controller for: brokers with the epochs they fetch with."""
+    """An in-sync set to request from the controller: brokers with the epochs in their fetches."""
 
     members: tuple[tuple[int, int], ...]
     leader_epoch: int
@@ -41,7 +37,7 @@ class WantedSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Followers:
-    """Of one partition in one leader epoch. `may_join` says whether a broker is fit, as it fetches with its epoch."""
+    """The followers of one partition in one leader epoch. `may_join` decides by a broker's id and epoch."""
 
     __slots__ = (
         "_asked",
@@ -90,7 +86,7 @@ class Followers:
         return len(self._followers)
 
     def follow(self, partition: Partition, now_ms: float) -> None:
-        """Take in what the controller decided, within the same leader epoch."""
+        """Apply a decision of the controller within the same leader epoch."""
         if partition.partition_epoch <= self._partition.partition_epoch:
             return
         self._partition = partition
@@ -105,7 +101,7 @@ class Followers:
     def fetched(
         self, broker_id: int, broker_epoch: int, fetch_offset: int, leader_end: int, now_ms: float
     ) -> None:
-        """A follower asked for what begins at `fetch_offset`: all below is on its disk."""
+        """Handle a fetch: the follower has all records below `fetch_offset` on its disk."""
         follower = self._followers[broker_id]
         if fetch_offset >= leader_end:
             follower.caught_up_ms = now_ms
@@ -117,11 +113,11 @@ class Followers:
         follower.leader_end_when_asked = leader_end
 
     def may_commit(self, min_isr: int) -> bool:
-        """Whether the in-sync set, as the controller last decided it, can commit anything."""
+        """Whether the in-sync set that the controller last decided on is large enough to commit."""
         return self._partition.may_commit(min_isr)
 
     def too_few(self, min_isr: int) -> str:
-        """How many are in sync, for who wants more to be."""
+        """Describe the in-sync set, for an error message."""
         eligible = ", ".join(map(str, self._partition.elr)) or "none"
         return (
             f"{len(self._in_sync)} in-sync replica(s), min.insync.replicas is {min_isr}, "
@@ -129,9 +125,9 @@ class Followers:
         )
 
     def high_watermark(self, own_end: int, now_ms: float, min_isr: int) -> int | None:
-        """Up to where all hold everything, or None while too few are in sync to commit anything (KIP-966).
+        """The offset below which all in-sync replicas have the records; None if too few are in sync (KIP-966).
 
-        Who is about to join counts too: else a follower could run behind a watermark that never waits for it.
+        Followers about to join count too: otherwise the watermark could keep running ahead of them.
         """
         if not self._partition.may_commit(min_isr):
             return None
@@ -154,7 +150,7 @@ class Followers:
         )
 
     def wanted(self, leader_end: int, high_watermark: int, now_ms: float) -> WantedSet | None:
-        """The in-sync set to ask for, or None when the current one is right or a question is open."""
+        """The in-sync set to request; None when the current one is right, or a request is open."""
         if self._asked is not None:
             return None
         members = {self._leader}
@@ -184,14 +180,14 @@ class Followers:
         self._asked = frozenset(each for each, _ in wanted.members)
 
     def refused(self) -> None:
-        """The controller did not agree; it may be asked anew.
+        """The controller refused the request: a new one may follow.
 
-        Never for an answer that did not come: it may have agreed, and then who was asked for counts already.
+        Not to be called when no answer came: the controller may have agreed, and then the new set counts already.
         """
         self._asked = None
 
     def reaching(self, offset: int) -> list[int]:
-        """The in-sync followers that have all below `offset`, the furthest first."""
+        """The in-sync followers that have all records below `offset`, the most advanced first."""
         found = [
             (-follower.end_offset, each)
             for each, follower in self._followers.items()

@@ -1,7 +1,7 @@
-"""Asks the controller for the in-sync sets that the leaders here want, many partitions in one request.
+"""Requests in-sync sets for the leaders of this broker from the controller, many partitions in one request.
 
-A question whose answer did not come is asked again as it was: the controller may have agreed to it, and until the
-metadata tells, both sets count (see `in_sync`). Only a clear no takes a question back.
+A request without an answer is repeated unchanged: the controller may have agreed to it, and until the metadata shows
+the outcome both sets count (see `in_sync`). Only an explicit refusal withdraws a request.
 """
 
 import asyncio
@@ -12,18 +12,18 @@ from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChan
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.replica import Replica
-from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.storage.log.errors import LogError
+from penstock.runtime.clock import Clock
+from penstock.storage.errors import LogError
 
 log = logging.getLogger(__name__)
 
 Ask = Callable[[Sequence[InSyncChange]], Awaitable[Sequence[InSyncChanged]]]
-"""Puts the changes to the controller. Raises `OSError`, `ProtocolError`, `LogError` or `Refusal` when there is none."""
+"""Sends the changes to the controller. Raises `OSError`, `ProtocolError`, `LogError` or `Refusal`."""
 
 _RETRY_MS = 50
 _PARTITIONS_MAX = 1000
-_METADATA_WILL_TELL = (
+_SHOWN_BY_METADATA = (
     ErrorCode.NONE,
     ErrorCode.INVALID_UPDATE_VERSION,
     ErrorCode.FENCED_LEADER_EPOCH,
@@ -31,7 +31,7 @@ _METADATA_WILL_TELL = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 )
-_ASK_AGAIN = (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
+_RETRIED = (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 class InSyncRequests:
@@ -47,17 +47,17 @@ class InSyncRequests:
         self._ask = ask
         self._clock = clock
         self._lag_ms_max = lag_ms_max
-        self._due: dict[Replica, None] = {}  # in the order they came: a simulation repeats itself
+        self._due: dict[Replica, None] = {}  # ordered, so that a simulation is reproducible
         self._open: dict[Replica, WantedSet] = {}
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
     def note(self, replica: Replica) -> None:
-        """A follower of this partition has caught up, perhaps."""
+        """Check soon whether this partition needs another in-sync set."""
         self._due[replica] = None
-        self._news.set()
+        self._wakeup.set()
 
     async def watch_lag(self) -> None:
-        """Look now and then for followers that have fallen behind, until cancelled."""
+        """Check periodically for followers that have fallen behind, until cancelled."""
         while True:
             await self._clock.sleep(self._lag_ms_max() / 2)
             for replica in self._leaders():
@@ -67,12 +67,12 @@ class InSyncRequests:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._wakeup.wait()
+            self._wakeup.clear()
             due, self._due = self._due, {}
             for replica in due:
                 self._consider(replica)
-            await self._put()
+            await self._send()
 
     def _consider(self, replica: Replica) -> None:
         followers = replica.followers
@@ -84,7 +84,7 @@ class InSyncRequests:
             followers.asked(wanted)
             self._open[replica] = wanted
 
-    async def _put(self) -> None:
+    async def _send(self) -> None:
         self._open = {replica: wanted for replica, wanted in self._open.items() if _is_open(replica, wanted)}
         asked = list(self._open.items())[:_PARTITIONS_MAX]
         if not asked:
@@ -93,24 +93,24 @@ class InSyncRequests:
         try:
             answers = await self._ask(changes)
         except (OSError, ProtocolError, LogError, Refusal) as error:
-            log.debug("the controller did not answer about in-sync sets: %s", error)
+            log.debug("AlterPartition failed, retrying: %s", error)
             await self._clock.sleep(_RETRY_MS)
-            self._news.set()
+            self._wakeup.set()
             return
         by_key = {(each.topic_id, each.partition): each.error for each in answers}
         for replica, wanted in asked:
             self._answered(replica, wanted, by_key.get((replica.topic_id, replica.partition)))
         if self._open:
             await self._clock.sleep(_RETRY_MS)
-            self._news.set()
+            self._wakeup.set()
 
     def _answered(self, replica: Replica, wanted: WantedSet, error: ErrorCode | None) -> None:
-        if error is None or error in _ASK_AGAIN:
+        if error is None or error in _RETRIED:
             return
         self._open.pop(replica, None)
-        if error not in _METADATA_WILL_TELL:
+        if error not in _SHOWN_BY_METADATA:
             log.info(
-                "the controller refuses the in-sync set %s of %s-%d: %s",
+                "Controller refused in-sync set %s of %s-%d: %s",
                 [each for each, _ in wanted.members],
                 replica.topic,
                 replica.partition,

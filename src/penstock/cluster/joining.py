@@ -1,4 +1,4 @@
-"""Asks a member of a running cluster which cluster it is, before this node takes a data directory for it."""
+"""Asks a member of a running cluster for the cluster id, before this node formats a data directory for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,17 +15,17 @@ _TIMEOUT_S = 5.0
 
 
 class JoinFailed(Exception):
-    """No member that was named answers, or none takes this node; the message says what to do."""
+    """No member answers, or a member refuses this node; the message says what to do."""
 
 
 class JoinRefused(JoinFailed):
-    """A member answers and does not take this node for one."""
+    """A member refuses this node."""
 
 
 async def cluster_id_of(
     members: Sequence[tuple[str, int]], dial: Callable[[Endpoint], Awaitable[Connection]], listener: str
 ) -> str:
-    """The id of the cluster that the first of the members to answer belongs to. Raises `JoinFailed`."""
+    """The cluster id of the first member that answers. Raises `JoinFailed`."""
     reasons = []
     for host, port in members:
         endpoint = Endpoint(name=listener, host=host, port=port, security_protocol="PLAINTEXT")

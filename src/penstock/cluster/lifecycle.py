@@ -1,11 +1,11 @@
-"""A broker's standing with the controller: registered, heard of, and at the end let go.
+"""A broker's session with the controller: registration, heartbeats, controlled shutdown.
 
-    register ──> heartbeats (fenced until it knows of its own registration) ──> wants to stop ──> let go
+    register ──> heartbeats (fenced until it has applied its own registration) ──> wants to stop ──> may stop
 
-A broker that is fenced by mistake (it was slow, or cut off) goes on sending heartbeats, and the first that arrives
-unfences it. One whose disk has failed says so in all of them from then on (KIP-858), and is let go at once when it
-wants to stop. One whose registration is gone or is another's has to stop: it was removed, or there are two brokers with
-one id. The metadata tells it, or a controller that refuses its heartbeat.
+A broker that was fenced because it was slow or cut off keeps sending heartbeats, and the first that arrives unfences
+it. A broker whose disk has failed reports that in every heartbeat (KIP-858), and may stop at once. A broker must stop
+if its registration is gone or belongs to another process: it was unregistered, or two brokers have one id. It learns
+that from the metadata, or from a controller that refuses its heartbeat.
 """
 
 import asyncio
@@ -16,26 +16,26 @@ import msgspec
 from penstock.cluster.controller.brokers import LOST_RECORDS, BrokerRegistration
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.metadata.delta import MetadataDelta
-from penstock.config.themes import replication
-from penstock.observability.clock import Clock, sleep_or
+from penstock.config.settings import replication
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.storage.log.errors import LogError
+from penstock.runtime.clock import Clock, sleep_or
+from penstock.storage.errors import LogError
 
 log = logging.getLogger(__name__)
 
 _RETRY_MS = 100
-_FIRST_REST_MS = 5  # a node that has just started learns within milliseconds who leads the quorum
+_RETRY_MS_MIN = 5  # a node that has just started learns within milliseconds who leads the quorum
 _NOBODY_ANSWERS_MS = 3_000  # the whole cluster may be stopping
-_WITH_FAILED_DISK_MS = 1_000  # to say goodbye: others lead already what they can
+_WITH_FAILED_DISK_MS = 1_000  # other brokers have taken over already
 _FINAL = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
 
 
 class NotAdmitted(Exception):
-    """The cluster does not take this broker; the message says why and what to do."""
+    """The cluster refused this broker; the message has the reason and what to do."""
 
 
 class Lifecycle:
@@ -58,14 +58,14 @@ class Lifecycle:
         self._is_evicted = asyncio.Event()
         self._refused_with: ErrorCode | None = None
         self._offline_log_dirs: tuple[bytes, ...] = ()
-        self._sooner = asyncio.Event()
+        self._wakeup = asyncio.Event()
         controller.subscribe(self._follow)
 
     async def register(self) -> None:
-        """Register, however long it takes to find a controller, within bounds. Raises `NotAdmitted`."""
+        """Register, retrying until a controller answers or a timeout ends. Raises `NotAdmitted`."""
         timeout_ms = self._controller.config[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
-        rest_ms = _FIRST_REST_MS
+        retry_ms = _RETRY_MS_MIN
         while True:
             try:
                 await self._access.register(self._registration, self._cluster_id)
@@ -79,19 +79,19 @@ class Lifecycle:
                 return
             if self._clock.monotonic_ms() >= deadline_ms:
                 raise NotAdmitted(f"{reason}, for {timeout_ms} ms")
-            await self._clock.sleep(rest_ms)
-            rest_ms = min(2 * rest_ms, _RETRY_MS)
+            await self._clock.sleep(retry_ms)
+            retry_ms = min(2 * retry_ms, _RETRY_MS)
 
     async def register_lost_records(self, incarnation_id: bytes) -> int:
-        """Register anew, as one who may lack committed records; gives the epoch. Only before `start`.
+        """Register again, as a broker that may lack committed records; returns the epoch. Only before `start`.
 
-        Where another replica has them, it is to lead, and this broker leaves the in-sync set until it has caught up.
-        `incarnation_id` is a new one: with the old one this would be the first registration, sent again.
+        Where another replica has the records, that one leads, and this broker leaves the in-sync set until it has
+        caught up. `incarnation_id` must be new: with the old one this would be a retry of the first registration.
         """
         self._registration = msgspec.structs.replace(
             self._registration, incarnation_id=incarnation_id, previous_epoch=LOST_RECORDS
         )
-        self._access.broker_epoch = -1  # until then, the new registration is not somebody else's
+        self._access.broker_epoch = -1  # else the new registration would look like another broker's
         await self.register()
         return self._access.broker_epoch
 
@@ -109,9 +109,9 @@ class Lifecycle:
         return str(refusal)
 
     async def start(self) -> None:
-        """Send heartbeats from here on; returns when the first has made this broker one that serves.
+        """Start sending heartbeats; returns when this broker is unfenced.
 
-        Raises `NotAdmitted` when the cluster has another idea of who this broker is.
+        Raises `NotAdmitted` when another broker has this broker's id, or it was unregistered.
         """
         self._task = asyncio.get_running_loop().create_task(self._beat(), name="heartbeats")
         waits = [asyncio.ensure_future(each.wait()) for each in (self._is_unfenced, self._is_evicted)]
@@ -124,12 +124,12 @@ class Lifecycle:
             raise NotAdmitted(self._why_evicted())
 
     async def evicted(self) -> str:
-        """Wait until the cluster does not know this broker any more, and give the words for it."""
+        """Wait until this broker's registration is gone; returns the reason for the log."""
         await self._is_evicted.wait()
         return self._why_evicted()
 
     def _follow(self, delta: MetadataDelta) -> None:
-        """The own registration is gone or is another's, in metadata that is not older than it."""
+        """Detect that the registration is gone or another's, in metadata that is not older than it."""
         broker_id, epoch = self._registration.broker_id, self._access.broker_epoch
         if broker_id in delta.brokers_changed and 0 <= epoch <= self._controller.image.offset:
             known = self._controller.image.brokers.get(broker_id)
@@ -138,8 +138,8 @@ class Lifecycle:
 
     def _why_evicted(self) -> str:
         return (
-            f"the cluster does not know this broker as node {self._registration.broker_id} any more: it was removed, "
-            "or another broker has its id. Start it again to have it back"
+            f"the registration of node {self._registration.broker_id} is gone: the broker was unregistered, or another "
+            "broker has its id. Restart it to register again"
         )
 
     async def _beat(self) -> None:
@@ -152,31 +152,30 @@ class Lifecycle:
             elif answer.is_fenced:
                 await self._clock.sleep(_RETRY_MS / 10)
             else:
-                await self._rest(self._controller.config[replication.BROKER_HEARTBEAT_INTERVAL_MS])
+                await self._wait(self._controller.config[replication.BROKER_HEARTBEAT_INTERVAL_MS])
 
-    async def _rest(self, delay_ms: float) -> None:
-        """Until the next heartbeat, or until there is something to tell."""
-        await sleep_or(self._clock, delay_ms, self._sooner)
-        self._sooner.clear()
+    async def _wait(self, delay_ms: float) -> None:
+        """Wait until the next heartbeat is due, or there is something to report."""
+        await sleep_or(self._clock, delay_ms, self._wakeup)
+        self._wakeup.clear()
 
-    def disk_failed(self, error: Exception) -> None:
-        """Tell the controller, now and until this broker is started again, that its directory is of no use."""
+    def on_disk_failure(self, error: Exception) -> None:
+        """Report the failed log directory to the controller, in every heartbeat until a restart."""
         if self._offline_log_dirs:
             return
         self._offline_log_dirs = tuple(self._registration.log_dirs)
-        self._sooner.set()
+        self._wakeup.set()
         if len(self._controller.image.brokers) > 1:
             log.error(
-                "the disk of this broker has failed (%s): other brokers lead what they hold of it, until this one is "
-                "started again with a disk that works",
+                "Disk of this broker failed: %s. Other brokers lead its partitions where they can. Replace the disk "
+                "and restart this broker",
                 error,
             )
 
-    def _wanted(self, *, wants_shutdown: bool = False) -> Wanted:
-        return Wanted(
+    def _wanted(self, *, wants_shutdown: bool = False) -> Heartbeat:
+        return Heartbeat(
             metadata_offset=self._controller.image.offset,
-            wants_fence=wants_shutdown
-            and self._has_failed_disk,  # let go at once: there is nothing to hand over
+            wants_fence=wants_shutdown and self._has_failed_disk,  # there is nothing to hand over
             wants_shutdown=wants_shutdown,
             offline_log_dirs=self._offline_log_dirs,
         )
@@ -185,27 +184,27 @@ class Lifecycle:
     def _has_failed_disk(self) -> bool:
         return len(self._offline_log_dirs) > 0
 
-    async def _heartbeat(self, wanted: Wanted) -> HeartbeatAnswer | None:
+    async def _heartbeat(self, wanted: Heartbeat) -> HeartbeatAnswer | None:
         try:
             answer = await self._access.heartbeat(wanted)
         except Refusal as refusal:
             if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
-                self._is_evicted.set()  # whoever waits for that says it
+                self._is_evicted.set()  # `evicted` returns the reason
             elif refusal.code is ErrorCode.NOT_CONTROLLER:
-                # It does not know yet that it is, or we who else is.
-                log.debug("no heartbeat: %s", refusal)
+                # That node does not know yet that it leads, or this one does not know the new leader.
+                log.debug("Heartbeat refused: %s", refusal)
             elif refusal.code is not self._refused_with:
-                self._refused_with = refusal.code  # told once, and not at every heartbeat until that changes
-                log.warning("%s", refusal)
+                self._refused_with = refusal.code  # logged once
+                log.warning("Heartbeat refused: %s", refusal)
         except (OSError, ProtocolError, LogError) as error:
-            log.debug("no heartbeat: %s", error or type(error).__name__)
+            log.debug("Heartbeat failed: %s", error or type(error).__name__)
         else:
             self._refused_with = None
             return answer
         return None
 
     async def leave(self) -> None:
-        """Hand leaderships over before the broker stops, as long as that is worth waiting for."""
+        """Hand over leaderships before the broker stops (controlled shutdown), within a timeout."""
         await self.stop()
         config = self._controller.config
         others = [

@@ -11,10 +11,10 @@ from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ProtocolError
 
 _CALL_MS_MAX = 10_000
-_LOOK_MS_MAX = 200
+_PROBE_MS_MAX = 200
 
 Dial = Callable[[Endpoint], Awaitable[Connection]]
-"""Opens a connection; whoever makes it knows about TLS and who this broker is."""
+"""Opens a connection, with this broker's TLS settings and credentials."""
 
 
 class NoSuchPeer(ConnectionError):
@@ -37,13 +37,13 @@ class Peers:
         return endpoint
 
     async def connect(self, broker_id: int) -> Connection:
-        """Open a connection of one's own. Raises `OSError`."""
+        """Open a new connection. Raises `OSError`."""
         return await self._dial(self.endpoint(broker_id))
 
     async def refuses(self, broker_id: int) -> bool:
-        """Whether nobody listens where a broker should; no answer within a moment is none."""
+        """Whether a broker's address refuses connections. No answer within a moment is no refusal."""
         try:
-            async with asyncio.timeout(_LOOK_MS_MAX / 1000):
+            async with asyncio.timeout(_PROBE_MS_MAX / 1000):
                 connection = await self.connect(broker_id)
         except OSError as error:
             return error.errno == errno.ECONNREFUSED  # several addresses give an error without a number
@@ -53,10 +53,10 @@ class Peers:
         return False
 
     def channel(self, broker_id: int, *, waits_for: str = "") -> "PeerChannel":
-        """The connection that is kept to a broker.
+        """The shared connection to a broker.
 
-        Answers come in the order of requests, so those that wait at the other end have one of their own, for each
-        thing that they wait for.
+        Answers come in the order of requests, so requests that wait at the other end have a connection of their own,
+        for each thing that they wait for.
         """
         channel = self._channels.get((broker_id, waits_for))
         if channel is None:
@@ -70,7 +70,7 @@ class Peers:
 
 
 class PeerChannel:
-    """One connection to a place that may change, opened when needed and again after it broke. Calls may overlap."""
+    """A connection that is opened on first use, and again after it was lost. Calls may overlap."""
 
     def __init__(self, connect: Callable[[], Awaitable[Connection]], timeout_ms: Callable[[], int]) -> None:
         self._connect = connect
@@ -85,7 +85,7 @@ class PeerChannel:
                 connection = await self._opened()
                 return await connection.call(api_key, version, request)
         except TimeoutError:
-            await self.close()  # its late answer would stand in the way of the next one's
+            await self.close()  # its late answer would delay the next one
             raise
 
     async def _opened(self) -> Connection:
@@ -98,7 +98,7 @@ class PeerChannel:
         self.drop()
 
     def drop(self) -> None:
-        """Whoever waits for an answer is told that there is none."""
+        """Close the connection: calls that wait for an answer fail."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.abort()

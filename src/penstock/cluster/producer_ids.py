@@ -1,7 +1,7 @@
-"""Ids for producers, handed out of blocks that the controller grants (KIP-730).
+"""Producer ids, from blocks that the controller allocates (KIP-730).
 
-A block is recorded in the metadata log before any of it is used, so that no id is ever given twice; what is left of a
-block at a restart is skipped.
+A block is in the metadata log before any of its ids is used, so no id is given twice. The rest of a block is skipped at
+a restart.
 """
 
 import asyncio

@@ -1,13 +1,13 @@
-"""One partition on this broker: its log, its part in the cluster, and what of it may be acknowledged and read.
+"""One partition on this broker: its log, its role, its high watermark.
 
-The high watermark is the offset below which records are committed: synced here (unless the topic waives that)
-and held by every in-sync replica. Producers wait for it, consumers never see beyond it. A leader works it out from its
-own disk and from what its followers ask for; a follower takes over its leader's.
+Records below the high watermark are committed: synced here (unless the topic waives that) and held by every in-sync
+replica. Producers wait for it, consumers never read beyond it. A leader computes it from its own disk and from the
+fetch offsets of its followers; a follower copies its leader's.
 
-Who writes to a replica names the leader epoch in which it decided to, because it may have waited since: for the disk,
-for a thread, for another broker. A write of another epoch is refused here, whatever the caller has checked before.
+The caller of a write passes the leader epoch in which it decided to write, because it may have waited since: for the
+disk, a thread, another broker. The replica refuses a write of another epoch, whatever the caller has checked before.
 
-    not held ──> follower <──> leader      by what the metadata says; a new leader epoch begins each time
+    not held ──> follower <──> leader      as the metadata says; a new leader epoch begins each time
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from penstock.cluster.replica_errors import (
 from penstock.cluster.waiting import WaitingReaders
 from penstock.config.topic import TopicConfig
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.checkpoints import PartitionName
+from penstock.storage.directory.checkpoints import PartitionName
+from penstock.storage.errors import LogCorrupt, LogError
 from penstock.storage.files import Buffer
-from penstock.storage.log.errors import LogCorrupt, LogError
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Origin
-from penstock.storage.missing import report
-from penstock.storage.transaction_permit import TransactionPermit
+from penstock.storage.producers.transaction_permit import TransactionPermit
+from penstock.storage.recovery.missing import report
 
 _log = logging.getLogger(__name__)
 
@@ -82,9 +82,9 @@ class Replica:
         self.partition = partition
         self.is_leader = False
         self.is_open = False
-        """Whether the log is."""
+        """Whether the log is open."""
         self.is_replicated = False
-        """Whether other brokers are to hold this partition too."""
+        """Whether other brokers hold this partition too."""
         self.leader_id = NO_LEADER
         self.leader_epoch = _NO_EPOCH
         self.high_watermark = 0
@@ -97,19 +97,19 @@ class Replica:
         self._log: Log | None = None
         self._why_not_opened: LogError | None = None
         self.followers: Followers | None = None
-        """Of a leader that has any."""
+        """None unless this replica leads and has followers."""
         self.appends = AppendQueue(self)
         self._readers = WaitingReaders()
-        self.end_readers = WaitingReaders()  # who read beyond the high watermark
+        self.end_readers = WaitingReaders()  # followers, which read beyond the high watermark
 
     # -- the log --------------------------------------------------------------------------------------
 
     @property
     def log(self) -> Log:
-        """Opened when first asked for: a broker with thousands of idle partitions starts at once.
+        """The log, opened on first use: a broker with thousands of idle partitions starts at once.
 
-        Raises `LogError` or `OSError`; `Replicas` asks first, so that whoever holds a leader can rely on it. A log
-        that is damaged is not read through again before a restart.
+        Raises `LogError` or `OSError`; `Replicas` opens it first, so a replica from there has an open log. A damaged
+        log is not opened again before a restart.
         """
         opened = self._log
         if opened is None:
@@ -136,25 +136,25 @@ class Replica:
         return opened
 
     def _first_high_watermark(self, opened: Log) -> int:
-        """All that a lone replica has is committed. With others, only what was known to be: they may have less."""
+        """All records of a single replica are committed; with others, only those known to be: they may have less."""
         if self.state is None or len(self.state.replicas) == 1:
             return opened.committed_offset
         saved = self._saved_high_watermark or 0
         return max(opened.log_start_offset, min(saved, opened.committed_offset))
 
     def recovered(self) -> None:
-        """What recovery had to leave to a sync is durable now: what was known to be committed is so again."""
+        """The records found by recovery are synced now: restore the saved high watermark."""
         self.advance_high_watermark(self._first_high_watermark(self.log))
 
     def _suspect(self) -> None:
         self.deps.on_suspicion(self)
 
     def configure(self, config: TopicConfig) -> None:
-        """Take new settings of the topic. What they allow to commit, or do not any more, is settled at once."""
+        """Apply new settings of the topic, and commit or fail waiting appends by them."""
         log = self._log
         if log is None:
             return
-        self.write_queued()  # it was checked by the settings before
+        self.write_queued()  # these were checked by the old settings
         log.configure(config)
         if log.has_unsynced:
             self.deps.flusher.request(log)  # `flush.messages` may be 1 now
@@ -162,8 +162,8 @@ class Replica:
         self._advance()
 
     def close(self, reason: PartitionGone | NotLeader) -> None:
-        """The partition is deleted or handed over: nobody waits for it any more."""
-        self._why_not_opened = reason  # opening it would make it anew
+        """Fail all waiters: the partition was deleted, or moved to other brokers."""
+        self._why_not_opened = reason  # opening the log would create it again
         self.is_leader = False
         self.leader_epoch = _NO_EPOCH
         self.appends.fail(self._why_not_opened)
@@ -172,7 +172,7 @@ class Replica:
     # -- its part in the cluster ----------------------------------------------------------------------
 
     def follow(self, state: Partition) -> None:
-        """Take in what the metadata says of the partition; a new epoch makes long polls look again."""
+        """Apply a new state of the partition in the metadata; a new epoch wakes long polls."""
         self.write_queued()
         self.state = state
         self.is_replicated = len(state.replicas) > 1
@@ -211,10 +211,10 @@ class Replica:
         self._advance()
 
     def follower_fetched(self, broker_id: int, broker_epoch: int, offset: int) -> ErrorCode:
-        """A follower asks for what begins at `offset`. All below is on its disk."""
+        """Handle a follower's fetch offset: it has all records below on its disk."""
         followers = self.followers
         if followers is None or broker_id not in followers:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER  # it has heard of its assignment before this leader has
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER  # it learned of its assignment before this leader did
         followers.fetched(
             broker_id,
             broker_epoch,
@@ -228,7 +228,7 @@ class Replica:
         return ErrorCode.NONE
 
     def refused_in_sync(self, wanted: WantedSet) -> None:
-        """The controller said no to what was asked in this epoch. Not for an answer that did not come."""
+        """The controller refused an in-sync set of this epoch. Not to be called when it did not answer."""
         if self.followers is not None and wanted.leader_epoch == self.leader_epoch:
             self.followers.refused()
             self._advance()
@@ -247,7 +247,7 @@ class Replica:
     ) -> Commit:
         """Append as the leader of this epoch. Transactional batches need a permit of the same epoch.
 
-        Nothing is raised: a refused append is a commit that has failed, with the `LogError`.
+        Raises nothing: a refused append is a commit that has failed with the `LogError`.
         """
         commit = Commit(leader_epoch, acks, now_ms, len(records), origin is Origin.CLIENT, permit)
         refusal = self.refusal(commit)
@@ -259,12 +259,12 @@ class Replica:
         return commit
 
     def refusal(self, commit: Commit) -> LogError | None:
-        """Why no records are taken from this caller now, whatever they are."""
+        """The reason to refuse any records of this caller now; None if there is none."""
         if commit.leader_epoch != self.leader_epoch or not self.is_leader:
             return self._not_leader_of(commit.leader_epoch)
         if commit.permit is not None and commit.permit.leader_epoch != commit.leader_epoch:
             return self._not_leader_of(commit.permit.leader_epoch)
-        log = self._log if self._log is not None else self.log  # by which the followers are known
+        log = self._log if self._log is not None else self.log  # opening it creates `followers`
         if self.followers is not None and commit.acks == ALL:
             refusal = self._too_few_in_sync(log)
             if refusal is not None:
@@ -274,7 +274,7 @@ class Replica:
         return None
 
     def write_queued(self) -> None:
-        """Write now what waits for the end of the turn: the log is then up to date, and its producer state too."""
+        """Write the queued appends now: the log and its producer state are then up to date."""
         self.appends.write_queued()
 
     def _not_leader_of(self, leader_epoch: int) -> LogError:
@@ -286,7 +286,7 @@ class Replica:
         )
 
     def require_in_sync(self) -> None:
-        """Raises `NotEnoughReplicas` where a leader has too few in-sync replicas to append what all must have."""
+        """Raise `NotEnoughReplicas` if too few replicas are in sync for an append with acks=all."""
         refusal = self._too_few_in_sync(self.log)
         if refusal is not None:
             raise refusal
@@ -298,9 +298,9 @@ class Replica:
         return NotEnoughReplicas(f"{self.topic}-{self.partition} has {followers.too_few(wanted)}")
 
     def commit_up_to(self, last_offset: int, *, leader_epoch: int) -> Commit:
-        """The commit of what is in the log up to `last_offset`, whoever has appended it.
+        """The commit of the records up to `last_offset`, which are in the log already.
 
-        It fails when this broker does not lead in that epoch any more: other records may have these offsets.
+        It fails when this broker no longer leads in that epoch: other records may have these offsets.
         """
         commit = Commit(leader_epoch)
         commit.last_offset = last_offset
@@ -311,7 +311,7 @@ class Replica:
         return commit
 
     def synced(self) -> Commit:
-        """The commit of all that the log has now, done when it is on this broker's disk."""
+        """The commit of all records in the log now, done when they are on this broker's disk."""
         log = self.log
         commit = Commit(self.leader_epoch, acks=1)
         commit.last_offset = log.log_end_offset - 1
@@ -323,15 +323,15 @@ class Replica:
     # -- following: see `fetching.followed_partition` -------------------------------------------------
 
     def require_follower(self, leader_epoch: int) -> None:
-        """Raises `LogError` where this replica does not follow the leader of this epoch."""
+        """Raise `LogError` unless this replica follows the leader of this epoch."""
         if self.is_leader or leader_epoch != self.leader_epoch:
             raise self._why_not_opened or NotFollower(
                 f"this broker does not follow the leader of {self.topic}-{self.partition} in leader epoch "
-                f"{leader_epoch} any more; the partition is in leader epoch {self.leader_epoch}"
+                f"{leader_epoch}; the partition is in leader epoch {self.leader_epoch}"
             )
 
     def truncated(self, high_watermark: int) -> None:
-        """The log was truncated; all that it has below `high_watermark` is committed."""
+        """The log was truncated; its records below `high_watermark` are committed."""
         fail_all(self.appends.undurable, NotFollower(f"{self.topic}-{self.partition} was truncated"))
         self.high_watermark = high_watermark
         self.log.producers.advance_high_watermark(high_watermark)  # the markers were replayed
@@ -339,7 +339,7 @@ class Replica:
     # -- the high watermark ---------------------------------------------------------------------------
 
     def on_log_advanced(self) -> None:
-        """The log became durable further, or it failed: wake whoever waited for that."""
+        """Wake the waiters: more of the log is durable, or the log has failed."""
         log = self._log
         assert log is not None
         if log.failure is not None:
@@ -347,9 +347,9 @@ class Replica:
             self.appends.fail(log.failure)
             return
         if self.is_leader:
-            self._advance()  # before those are answered who may read what they have written
+            self._advance()  # before producers are answered: they may read their own writes
         else:
-            self.wake_readers()  # a follower waits for its own disk before it asks for more
+            self.wake_readers()  # a follower fetches more when its own disk has the records
         if self.appends.undurable:
             resolve_below(self.appends.undurable, log.committed_offset)
 
@@ -380,7 +380,7 @@ class Replica:
             self._readers.wake()
 
     def _refuse_if_too_few(self) -> None:
-        """Fail the commits that wait for all in-sync replicas, once those have become too few."""
+        """Fail the commits that wait for in-sync replicas if there are too few of them now."""
         followers, log = self.followers, self._log
         if followers is None or log is None or not self.appends.uncommitted:
             return
@@ -393,9 +393,9 @@ class Replica:
     # -- reading --------------------------------------------------------------------------------------
 
     def watch(self, reader: "asyncio.Future[None]", *, is_follower: bool = False) -> None:
-        """Resolve `reader` when there is something new to read or the partition changes hands.
+        """Resolve `reader` when there are new records to read, or the leader changes.
 
-        A follower reads up to the end of the log, everybody else up to the high watermark.
+        A follower reads up to the end of the log, a consumer up to the high watermark.
         """
         (self.end_readers if is_follower else self._readers).add(reader)
 
@@ -409,7 +409,7 @@ class Replica:
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction is decided."""
+        """Every transaction below it is committed or aborted."""
         unstable = self.log.first_unstable_offset
         return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
 
@@ -417,12 +417,12 @@ class Replica:
     def knows_end(self) -> bool:
         """Whether the high watermark has reached the start of this leader's epoch (KIP-207).
 
-        Before, records that an earlier leader has shown may lie beyond it: to tell it would be to go back.
+        Before that, an earlier leader may have shown records beyond it: the end offset would seem to go back.
         """
         return self.followers is None or self.high_watermark >= self.followers.epoch_start
 
     def check_epoch(self, current_leader_epoch: int) -> ErrorCode:
-        """KIP-320: refuse a client whose idea of the leadership is older or newer than ours."""
+        """Refuse a client whose leader epoch is older or newer than this replica's (KIP-320)."""
         if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
             return ErrorCode.NONE
         if current_leader_epoch < self.leader_epoch:

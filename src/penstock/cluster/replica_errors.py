@@ -1,7 +1,7 @@
-"""Why a partition takes no records, or cannot say that it has them for good."""
+"""Errors of appends and commits that a replica refuses."""
 
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
 
 
 class PartitionGone(LogError):
@@ -11,24 +11,24 @@ class PartitionGone(LogError):
 
 
 class NotLeader(LogError):
-    """Another broker leads: what was appended here counts only if that one has it."""
+    """Another broker leads: records appended here count only if that broker has them."""
 
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 class NotFollower(LogError):
-    """The replica leads, or follows the leader of another epoch: what an earlier leader said holds no more."""
+    """The replica leads, or follows the leader of another epoch: an earlier leader's answer is void."""
 
     code = ErrorCode.FENCED_LEADER_EPOCH
 
 
 class NotEnoughReplicas(LogError):
-    """Too few replicas are in sync for a write that wants all of them; nothing was appended."""
+    """Too few replicas are in sync for an append with acks=all; nothing was appended."""
 
     code = ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 class NotEnoughReplicasAfterAppend(LogError):
-    """Too few replicas are in sync to commit what was appended."""
+    """Too few replicas are in sync to commit the records, which were appended."""
 
     code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND

@@ -8,28 +8,27 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import Partition, Topic
+from penstock.cluster.metadata.topic_names import CLUSTER_METADATA
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.cluster.replica_errors import NotLeader, PartitionGone
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
-from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
-from penstock.config.themes import replication
+from penstock.config.settings import replication
 from penstock.config.topic import TopicConfig
-from penstock.observability.clock import Clock
-from penstock.observability.observers import Observers
-from penstock.observability.offload import Offload
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.checkpoints import PartitionName
-from penstock.storage.cleaner_passes import CleanerPasses
-from penstock.storage.damage_checkpoint import Damages
-from penstock.storage.directory_usage import DirectoryUsage
-from penstock.storage.disk_space import DiskSpace
+from penstock.runtime.clock import Clock
+from penstock.runtime.observers import Observers
+from penstock.runtime.offload import InlineOffload, Offload
+from penstock.storage.damage.checkpoint import Damages
+from penstock.storage.directory.checkpoints import PartitionName
+from penstock.storage.directory.disk_space import DiskSpace
+from penstock.storage.directory.usage import DirectoryUsage
+from penstock.storage.errors import LogError, StorageError
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.reading import PartitionId
-from penstock.storage.log.errors import LogError, StorageError
-from penstock.storage.log_store import LogStore
+from penstock.storage.store.log_store import LogStore
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ _MS_AT_ONCE = 5.0  # or a hundred times that, where others keep the disk busy
 
 
 class Replicas:
-    """Answers "who leads this partition" for handlers, and acts on what the metadata log decides."""
+    """Finds replicas for handlers, and creates, changes and removes them as the metadata says."""
 
     def __init__(
         self,
@@ -49,26 +48,23 @@ class Replicas:
         config: BrokerConfig,
         *,
         clock: Clock,
-        passes: CleanerPasses,
         checks: Offload | None = None,
     ) -> None:
-        """`passes` are the cleaner's: it is kept away from a log that is taken out."""
         self._node_id = node_id
         self._image = image
         self._store = store
         self._config = config
-        self._passes = passes
         self.in_sync_changes: Observers[Replica] = Observers()
         """Notified when a partition wants another in-sync set."""
         self.suspicions: Observers[Replica] = Observers()
-        """Notified when something in a partition's log may have rotted."""
+        """Notified when a partition's log may be damaged."""
         self.disk_failures: Observers[Exception] = Observers()
-        """Notified when the disk has failed under a partition, and each time that it is noticed again."""
+        """Notified each time that an operation finds that the disk has failed."""
         self.deps = ReplicaDeps(
             node_id,
             clock,
             flusher,
-            checks=checks,
+            checks=checks or InlineOffload(),
             lag_ms_max=lambda: self._config[replication.REPLICA_LAG_TIME_MAX_MS],
             may_join=self._may_join,
             on_in_sync_change=self.in_sync_changes.notify,
@@ -108,20 +104,20 @@ class Replicas:
 
     @property
     def damage(self) -> Damages:
-        """The damaged records in the logs here, of which no reader gets any."""
+        """The damaged records in the logs of this broker. They are not served."""
         return self._store.damage
 
     async def measure(self, replicas: Iterable[Replica]) -> DirectoryUsage:
-        """The room in the data directory and how much of it these take. Raises `OSError`."""
+        """The size of the data directory, and how much of it these replicas take. Raises `OSError`."""
         return await self._store.measure(PartitionName(r.topic, r.partition) for r in replicas)
 
     def get(self, topic: str, partition: int) -> Replica | None:
         return self._by_name.get(topic, {}).get(partition)
 
     def leader_of(self, topic: str, partition: int, *, or_follower: bool = False) -> Replica | ErrorCode:
-        """The replica here that leads this partition, its log open, or what to tell the client instead.
+        """The replica here that leads this partition, its log open, or the error for the client.
 
-        `or_follower` is for whoever may read from any replica.
+        `or_follower`: the caller may read from any replica.
         """
         partitions = self._by_name.get(topic)
         replica = partitions.get(partition) if partitions is not None else None
@@ -151,7 +147,7 @@ class Replicas:
         return replica if replica.is_open or self._open(replica) else ErrorCode.KAFKA_STORAGE_ERROR
 
     def _open(self, replica: Replica) -> bool:
-        """Open the log if it can be."""
+        """Open the log; False if that fails."""
         try:
             _ = replica.log
         except (LogError, OSError) as error:
@@ -159,15 +155,15 @@ class Replicas:
             self.deps.on_storage_error(error)
             return False
         if self._refusals.pop(replica, None) is not None:
-            log.info("%s-%d is online again", replica.topic, replica.partition)
+            log.info("Partition %s-%d is online again", replica.topic, replica.partition)
         return True
 
     def _note_refusal(self, replica: Replica, error: Exception) -> None:
-        """Say it once: whoever asks for the partition tries again."""
+        """Log each reason once: clients retry."""
         reason = str(error)
         if self._refusals.get(replica) != reason:
             self._refusals[replica] = reason
-            log.error("%s-%d is offline: %s", replica.topic, replica.partition, reason)
+            log.error("Partition %s-%d is offline: %s", replica.topic, replica.partition, reason)
 
     @staticmethod
     def _why_missing(topic: Topic | None, partition: int, unknown: ErrorCode) -> ErrorCode:
@@ -177,8 +173,8 @@ class Replicas:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     async def apply(self, delta: MetadataDelta, config: BrokerConfig) -> None:
-        """Follow one change of the metadata. `config` has the broker's settings after it."""
-        if config is not self._config:  # defaults show through wherever a topic does not set its own
+        """Apply one change of the metadata. `config` has the broker's settings after it."""
+        if config is not self._config:  # a topic inherits the settings that it does not set itself
             self._config = config
             for name in self._by_name:
                 self._reconfigure(name)
@@ -196,15 +192,15 @@ class Replicas:
         for kind, name in delta.configs_changed:
             if kind == ResourceType.TOPIC:
                 self._reconfigure(name)
-        pace = _Pace(self.deps.clock)
+        pace = _Pacer(self.deps.clock)
         for replica in made:
             self._open(replica)
-            await pace.breathe()
+            await pace.yield_if_due()
 
     def load(self, config: BrokerConfig) -> None:
-        """Take up what the image assigns to this broker, once, before the first `apply`, under its settings by then.
+        """Create the replicas that the image assigns to this broker; called once, before the first `apply`.
 
-        After a clean stop logs are opened as they are asked for; else `recover` must come before anybody asks.
+        After a clean stop logs are opened on first use; otherwise `recover` must come before any use.
         """
         self._config = config
         for topic in self._image.topics.values():
@@ -213,27 +209,30 @@ class Replicas:
                     self._hold(topic, number, partition)
         for name in sorted(self._store.partitions):
             if name.topic != CLUSTER_METADATA and self.get(name.topic, name.partition) is None:
-                self._store.set_aside(name)
+                self._store.rename_as_stray(name)
 
-    async def recover(self) -> None:
-        """Open the logs that may have lost something since the last stop, with their syncs side by side.
+    async def recover(self) -> set[PartitionId]:
+        """Open the logs that may have lost records since the last stop, and sync them concurrently.
 
-        After a clean stop, those are the ones that are not as it left them; else see `_recover_suspects`.
+        After a clean stop these are the logs that have changed since; otherwise see `_recover_suspects`. Returns those
+        that could not be opened, for `LogStore.recovered`.
         """
+        failed: set[PartitionId] = set()
         changed = await self._store.find_changed()
         if self._store.was_clean:
             for replica in self:
                 if PartitionName(replica.topic, replica.partition) in changed:
                     self._open(replica)
         else:
-            await self._recover_suspects(changed)
+            failed = await self._recover_suspects(changed)
         self._store.end_comparison()
+        return failed
 
-    async def _recover_suspects(self, changed: Collection[PartitionName]) -> None:
-        """Open what an unclean shutdown may have left incomplete.
+    async def _recover_suspects(self, changed: Collection[PartitionName]) -> set[PartitionId]:
+        """Open the logs that an unclean shutdown may have left incomplete.
 
-        Those are the logs that the journal names, those of topics that waive syncs, and those that other brokers hold
-        too: what is missing from them must be known before they lead. The others are recovered when first used.
+        These are the logs that the journal names, those of topics that waive syncs, and replicated ones: missing
+        records must be known before a replica leads. The others are recovered on first use.
         """
         suspects = self._store.suspects
         replicas = [
@@ -246,33 +245,32 @@ class Replicas:
             or self.topic_config(each.topic).flush_messages != 1
         ]
         if not replicas:
-            await self._store.recovered()
-            return
-        log.info("recovering %d partitions after an unclean shutdown", len(replicas))
+            return set()
+        log.info("Recovering %d partitions after an unclean shutdown", len(replicas))
         clock = self.deps.clock
         began_ms = clock.monotonic_ms()
         opened: list[Replica] = []
-        pace = _Pace(clock)
+        pace = _Pacer(clock)
         for replica in replicas:
-            with self._store.leaving_syncs():
+            with self._store.deferred_syncs():
                 if self._open(replica):
                     opened.append(replica)
-            await pace.breathe()
+            await pace.yield_if_due()
         await self._store.sync_opened()
         syncs = [self.deps.flusher.sync(each.log) for each in opened if each.log.has_unsynced]
         if syncs:
-            await asyncio.wait(syncs)  # unlike `gather` it leaves them to others if it is cancelled
+            await asyncio.wait(syncs)  # unlike `gather` it does not cancel the syncs
         for replica in opened:
-            replica.recovered()  # or its log has failed, and says so itself
-        await self._store.recovered({_id_of(each) for each in replicas if not each.is_open})
+            replica.recovered()  # or its log has failed, and has logged that
         duration_s = (clock.monotonic_ms() - began_ms) / 1000
-        log.info("recovered %d partitions in %.1f s", len(replicas), duration_s)
+        log.info("Recovered %d partitions in %.1f s after an unclean shutdown", len(replicas), duration_s)
+        return {_id_of(each) for each in replicas if not each.is_open}
 
     async def delete_records(self, replica: Replica, offset: int) -> None:
         """Move the start of a log forward, durably. Raises `LogError`."""
         replica.log.advance_log_start(offset)
         if not await self._store.save_offsets():
-            raise StorageError(f"the start of {replica.topic}-{replica.partition} could not be written down")
+            raise StorageError(f"the start of {replica.topic}-{replica.partition} could not be saved")
 
     def topic_config(self, topic: str) -> TopicConfig:
         config = self._configs.get(topic)
@@ -309,27 +307,27 @@ class Replicas:
         for replica in removed.values():
             replica.close(PartitionGone(f"topic {topic.name} was deleted"))
             self._refusals.pop(replica, None)
-        pace = _Pace(self.deps.clock)
+        pace = _Pacer(self.deps.clock)
         for number in removed:
-            await pace.breathe()
+            await pace.yield_if_due()
             async with self._removing(topic.name, number):
-                self._store.delete(topic.name, number)
+                self._store.delete(topic.name, topic.topic_id, number)
 
     async def _drop(self, topic: Topic, number: int) -> None:
-        """Other brokers hold the partition now."""
+        """Remove a replica that has moved to other brokers."""
         replica = self._by_name[topic.name].pop(number)
         replica.close(NotLeader(f"{topic.name}-{number} has moved to other brokers"))
         self._refusals.pop(replica, None)
         async with self._removing(topic.name, number):
-            await self._store.drop(topic.name, number)
+            await self._store.drop(topic.name, topic.topic_id, number)
 
     @contextlib.asynccontextmanager
     async def _removing(self, topic: str, number: int) -> AsyncIterator[None]:
-        async with self._passes.paused(topic, number):
+        async with self._store.passes.paused(topic, number):
             try:
                 yield
             except (LogError, OSError):
-                log.exception("cannot remove %s-%d; remove its directory by hand", topic, number)
+                log.exception("Cannot remove %s-%d: remove its directory by hand", topic, number)
 
     def _reconfigure(self, topic: str) -> None:
         self._configs.pop(topic, None)
@@ -351,10 +349,10 @@ def _id_of(replica: Replica) -> PartitionId:
     return PartitionId(replica.topic_id, replica.partition)
 
 
-class _Pace:
-    """Files of thousands of partitions are made in one go: the loop serves others now and then.
+class _Pacer:
+    """Lets the event loop serve others while the files of thousands of partitions are created.
 
-    Among them the metadata quorum, which takes a node for lost that is silent for a moment.
+    The metadata quorum is among them: it takes a node that is silent for a second for dead.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -362,8 +360,8 @@ class _Pace:
         self._since_ms = clock.monotonic_ms()
         self._count = 0
 
-    async def breathe(self) -> None:
-        """After each partition."""
+    async def yield_if_due(self) -> None:
+        """Call this after each partition."""
         self._count += 1
         if self._count >= _PARTITIONS_AT_ONCE or self._clock.monotonic_ms() - self._since_ms >= _MS_AT_ONCE:
             await asyncio.sleep(0)

@@ -1,7 +1,7 @@
-"""How fast replicas that have fallen behind may catch up, so that clients do not suffer from it (KIP-73).
+"""Replication throttling: limits how fast lagging replicas catch up, for the sake of clients (KIP-73).
 
-A leader gives what it is throttled for only while its rate allows, and a follower asks for it only then. Replicas that
-are in sync are never held back, or they would fall out of sync; but what they take counts for the rate too.
+A leader serves throttled replicas, and a follower fetches them, only while the rate is below the limit. In-sync
+replicas are never throttled, or they would fall out of sync; but their bytes count for the rate too.
 
 Which replicas: `leader.replication.throttled.replicas` and `follower.replication.throttled.replicas` of their topic,
 `*` or pairs partition:broker. How fast: `leader.replication.throttled.rate` and `follower.replication.throttled.rate`
@@ -13,15 +13,13 @@ from collections.abc import Callable
 
 from penstock.cluster.replica import Replica
 from penstock.config.topic import TopicConfig
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 
 ALL = "*"
 
 
 class MeanRate:
-    """Bytes a second since the oldest sample that still counts, and over one sample's time at least. Pure."""
-
-    __slots__ = ("_sample_count", "_sample_ms", "_samples")
+    """Mean bytes a second over a window of samples, and over the length of one sample at least. Pure."""
 
     def __init__(self, sample_count: int, sample_ms: int) -> None:
         self._sample_count = sample_count
@@ -65,12 +63,12 @@ class ReplicationThrottle:
         self._listed = listed
 
     def covers(self, replica: Replica) -> bool:
-        """Whether what is replicated of this partition counts for the rate."""
+        """Whether this partition's replication is throttled."""
         listed = self._listed(replica.log.config)
         return bool(listed) and (ALL in listed or f"{replica.partition}:{self._node_id}" in listed)
 
     def holds_back(self, replica: Replica, follower: int) -> bool:
-        """Whether this follower of the partition has to wait."""
+        """Whether this follower of the partition must wait."""
         is_in_sync = replica.state is not None and follower in replica.state.isr
         return not is_in_sync and self.covers(replica) and self._is_exceeded()
 

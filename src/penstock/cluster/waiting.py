@@ -1,12 +1,12 @@
-"""Who waits for news of a partition."""
+"""Long polls that wait for new records of a partition."""
 
 import asyncio
 
 
 class WaitingReaders(dict["asyncio.Future[None]", None]):
-    """Those who look again when there is something new, in the order they came.
+    """The waiting readers in the order in which they came.
 
-    There are thousands of partitions and most of them are idle: an empty dict is small, where a set is not.
+    Most of thousands of partitions are idle: an empty dict is small, an empty set is not.
     """
 
     __slots__ = ()

@@ -1,8 +1,8 @@
-"""A broker's settings: what its file and command line say, overlaid with what was changed while running.
+"""A broker's settings: static ones of its file and command line, overlaid with dynamic ones.
 
 Three layers, the first that has a value wins: this broker's dynamic settings, the cluster's dynamic defaults, the
-static settings; then the table's default. A setting with synonyms (`log.retention.ms`, `.minutes`, `.hours`) is looked
-for under all its names in one layer before the next layer is asked, as Kafka does (KIP-226).
+static settings; then the table's default. All synonyms of a setting (`log.retention.ms`, `.minutes`, `.hours`) are
+looked up in one layer before the next, as Kafka does (KIP-226).
 """
 
 import enum
@@ -14,8 +14,8 @@ import msgspec
 from penstock.config import java_properties
 from penstock.config.listeners import Endpoint, parse_endpoints, parse_protocol_map
 from penstock.config.property import ConfigError, Live, Property, Value, render
-from penstock.config.table import BROKER, broker_property, is_passed_over, known_broker_property
-from penstock.config.themes import coordinators, logs, network, replication
+from penstock.config.settings import coordinators, logs, network, replication
+from penstock.config.table import BROKER, broker_property, is_skipped, known_broker_property
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class BrokerConfig:
-    """Read a value with `config[PROPERTY]`; the properties are in `penstock.config.themes`."""
+    """Read a value with `config[PROPERTY]`; the properties are in `penstock.config.settings`."""
 
     __slots__ = ("_cluster_wide", "_per_broker", "_static", "_values")
 
@@ -67,11 +67,11 @@ class BrokerConfig:
     def with_dynamic(
         self, *, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]
     ) -> "BrokerConfig":
-        """Give the same static settings under other dynamic ones."""
+        """The same static settings with other dynamic ones."""
         return BrokerConfig(self._static, cluster_wide=cluster_wide, per_broker=per_broker)
 
     def for_listener(self, listener: str, prop: Property[T], mechanism: str | None = None) -> T:
-        """Give a setting as it holds for one listener, and of SASL for one mechanism."""
+        """The value of a setting for one listener, and for one SASL mechanism."""
         prefix = f"listener.name.{listener.lower()}."
         names = [f"{prefix}{mechanism.lower()}.{prop.name}"] if mechanism else []
         for name in (*names, prefix + prop.name):
@@ -80,7 +80,7 @@ class BrokerConfig:
         return self[prop]
 
     def lookup(self, names: Iterable[str]) -> Iterator[Found]:
-        """Every value that a setting with these names has, the one that counts first."""
+        """All values of a setting with these names, the effective one first."""
         names = tuple(names)
         layers = (
             (self._per_broker, ConfigSource.DYNAMIC_BROKER),
@@ -124,7 +124,7 @@ class BrokerConfig:
         return matching[0] if matching else self.listeners[0].name
 
     def settings(self) -> Mapping[str, Value]:
-        """What is set in any layer, without the table's defaults."""
+        """The values set in any layer, without the table's defaults."""
         return self._values
 
     def static_settings(self) -> Mapping[str, str]:
@@ -144,10 +144,10 @@ class BrokerConfig:
         return protocols
 
     def _overlay(self, layer: Mapping[str, str]) -> dict[str, str]:
-        """Put a dynamic layer on top.
+        """Apply a dynamic layer.
 
-        A value that this version does not take is left out, and so is one of a setting that needs a restart: another
-        version wrote it. A setting that nobody knows has no value here, but it is listed.
+        An invalid value and one of a read-only setting are skipped: another version wrote them. An unknown setting has
+        no effect, but it is listed.
         """
         kept: dict[str, str] = {}
         for name, text in layer.items():
@@ -163,12 +163,12 @@ class BrokerConfig:
 
 
 def load(text: str | None = None, settings: Iterable[str] = ()) -> BrokerConfig:
-    """Make a broker's settings from the text of a .properties file and from `key=value` settings, which win.
+    """Read a .properties file and `key=value` settings, which win.
 
-    Names that mean nothing here are passed over in a file (see `unknown_names`), and refused among `settings`.
+    Unknown names are skipped in a file (see `unknown_names`) and rejected among `settings`.
     """
     given = java_properties.parse(text) if text is not None else {}
-    static = {name: value for name, value in given.items() if not is_passed_over(name)}
+    static = {name: value for name, value in given.items() if not is_skipped(name)}
     for setting in settings:
         name, separator, value = setting.partition("=")
         if not separator:
@@ -178,12 +178,12 @@ def load(text: str | None = None, settings: Iterable[str] = ()) -> BrokerConfig:
 
 
 def unknown_names(text: str) -> list[str]:
-    """What a file sets that `load` passes over."""
-    return [name for name in java_properties.parse(text) if is_passed_over(name)]
+    """The names in a file that `load` skips."""
+    return [name for name in java_properties.parse(text) if is_skipped(name)]
 
 
 def settings_without_effect(config: BrokerConfig) -> list[str]:
-    """What is given another value than its default although nothing here reads it."""
+    """The settings without effect that have another value than their default."""
     return [
         name
         for name, text in config.static_settings().items()
@@ -192,7 +192,7 @@ def settings_without_effect(config: BrokerConfig) -> list[str]:
 
 
 def _check_together(config: BrokerConfig) -> None:
-    """Refuse settings that are good one by one but not together."""
+    """Reject valid settings that contradict each other."""
     node_id, broker_id = config[network.NODE_ID], config[network.BROKER_ID]
     if "broker.id" in config.static_settings() and node_id >= 0 and node_id != broker_id:
         raise ConfigError(f"node.id is {node_id} but broker.id is {broker_id}: set only node.id")
@@ -221,15 +221,13 @@ def _check_together(config: BrokerConfig) -> None:
 _ORDERED: tuple[tuple[Property[int], Property[int]], ...] = (
     (replication.BROKER_HEARTBEAT_INTERVAL_MS, replication.BROKER_SESSION_TIMEOUT_MS),
     (coordinators.GROUP_MIN_SESSION_TIMEOUT_MS, coordinators.GROUP_MAX_SESSION_TIMEOUT_MS),
-    (coordinators.GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS, coordinators.GROUP_CONSUMER_SESSION_TIMEOUT_MS),
-    (coordinators.GROUP_CONSUMER_SESSION_TIMEOUT_MS, coordinators.GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS),
-    (
-        coordinators.GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS,
-        coordinators.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
-    ),
-    (
-        coordinators.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
-        coordinators.GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS,
+    *(
+        pair
+        for setting, low, high in (
+            coordinators.CONSUMER_SESSION_TIMEOUT,
+            coordinators.CONSUMER_HEARTBEAT_INTERVAL,
+        )
+        for pair in ((low, setting), (setting, high))
     ),
     (replication.REPLICA_FETCH_WAIT_MAX_MS, replication.REPLICA_SOCKET_TIMEOUT_MS),
 )

@@ -1,16 +1,16 @@
-"""A subscription to metrics of clients (KIP-714), made of its settings.
+"""A subscription to clients' metrics (KIP-714), parsed from its settings.
 
-What its patterns are matched with is chosen by clients: they see the beginning of long texts only.
+Clients choose the texts that its patterns match: only the beginning of a long text is matched.
 """
 
 from collections.abc import Mapping
 
 import msgspec
 
-from penstock.config.patterns import InvalidPattern, Pattern
+from penstock.config.patterns.automaton import Pattern
+from penstock.config.patterns.syntax import InvalidPattern
 from penstock.config.property import ConfigError, split_list
-from penstock.config.table import CLIENT_METRICS
-from penstock.config.themes.client_metrics import (
+from penstock.config.settings.client_metrics import (
     INTERVAL_MS,
     INTERVAL_MS_DEFAULT,
     INTERVAL_MS_MAX,
@@ -19,6 +19,7 @@ from penstock.config.themes.client_metrics import (
     MATCHED,
     METRICS,
 )
+from penstock.config.table import CLIENT_METRICS
 
 _SEEN_CHARACTERS_MAX = 128
 
@@ -28,28 +29,28 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True):
     interval_ms: int
     patterns: Mapping[str, Pattern]
 
-    def chooses(self, facts: Mapping[str, str]) -> bool:
-        """Whether it is about a client with these properties."""
+    def matches(self, facts: Mapping[str, str]) -> bool:
+        """Whether a client with these properties is subscribed."""
         return all(
             pattern.matches(facts.get(name, "")[:_SEEN_CHARACTERS_MAX])
             for name, pattern in self.patterns.items()
         )
 
 
-class UnfitSubscription(ConfigError):
-    """Of these settings Kafka says INVALID_REQUEST, and INVALID_CONFIG of all others that cannot be."""
+class InvalidSubscription(ConfigError):
+    """Kafka answers INVALID_REQUEST for this, and INVALID_CONFIG for other invalid settings."""
 
 
 def parse_subscription(settings: Mapping[str, str]) -> Subscription:
-    """Raises `ConfigError` when these settings cannot be those of a subscription. The words are Kafka's."""
+    """Raises `ConfigError` for invalid settings. The texts are Kafka's."""
     for name in settings:
         if name not in CLIENT_METRICS:
-            raise UnfitSubscription(f"Unknown client metrics configuration: {name}")
+            raise InvalidSubscription(f"Unknown client metrics configuration: {name}")
     for name, text in settings.items():
         CLIENT_METRICS[name].parse(text)
     interval_ms = int(settings.get(INTERVAL_MS.name, INTERVAL_MS_DEFAULT))
     if not INTERVAL_MS_MIN <= interval_ms <= INTERVAL_MS_MAX:
-        raise UnfitSubscription(
+        raise InvalidSubscription(
             f"Invalid value {interval_ms} for {INTERVAL_MS.name}, interval must be between "
             f"{INTERVAL_MS_MIN} and {INTERVAL_MS_MAX} (1 hour)"
         )

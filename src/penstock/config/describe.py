@@ -1,4 +1,4 @@
-"""What DescribeConfigs answers: each setting with its value, where that comes from, and what else is behind it."""
+"""DescribeConfigs: each setting with its value, source and synonyms."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -9,14 +9,14 @@ import msgspec
 from penstock.config.broker import BrokerConfig, ConfigSource, Found
 from penstock.config.overrides import in_topic_unit
 from penstock.config.property import Live, Property, render
+from penstock.config.settings.network import BROKER_ID, NODE_ID
 from penstock.config.table import BROKER, CLIENT_METRICS, GROUP, TOPIC, broker_property
-from penstock.config.themes.network import BROKER_ID, NODE_ID
 
 _UNKNOWN_KIND = 0
 
 
 class Synonym(msgspec.Struct, frozen=True):
-    """A value that counts, or would if the ones before it were not there; None where it is hidden."""
+    """The effective value, or one that it overrides; None where it is hidden."""
 
     name: str
     value: str | None
@@ -24,7 +24,7 @@ class Synonym(msgspec.Struct, frozen=True):
 
 
 class Described(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting. The value of a sensitive one is never told."""
+    """One setting. The value of a sensitive one is None."""
 
     name: str
     value: str | None
@@ -39,7 +39,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
 def describe_topic(
     broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
 ) -> list[Described]:
-    """Give a topic's settings; `names` limits them, unknown names are left out as Kafka does."""
+    """A topic's settings, limited to `names`; unknown names are left out, as in Kafka."""
     return [
         _described(broker, prop, overrides, ConfigSource.DYNAMIC_TOPIC) for prop in _selected(TOPIC, names)
     ]
@@ -48,14 +48,12 @@ def describe_topic(
 def describe_group(
     broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
 ) -> list[Described]:
-    """Give a group's settings."""
     return [_described(broker, prop, overrides, ConfigSource.GROUP) for prop in _selected(GROUP, names)]
 
 
 def describe_client_metrics(
     broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
 ) -> list[Described]:
-    """Give the settings of a subscription to clients' metrics."""
     return [
         _described(broker, prop, overrides, ConfigSource.CLIENT_METRICS)
         for prop in _selected(CLIENT_METRICS, names)
@@ -63,7 +61,7 @@ def describe_client_metrics(
 
 
 def describe_broker(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
-    """Give all settings of this broker, with those of one listener and those that nobody knows."""
+    """All settings of this broker, with those for one listener and unknown ones."""
     wanted = None if names is None else set(names)
     layers = (broker.static_settings(), broker.cluster_wide_settings(), broker.per_broker_settings())
     special = dict.fromkeys(name for layer in layers for name in layer if name not in BROKER)
@@ -75,14 +73,14 @@ def describe_broker(broker: BrokerConfig, names: Iterable[str] | None = None) ->
 
 
 def _found(broker: BrokerConfig, name: str) -> tuple[Found, ...]:
-    """A broker's number is told under both of its names, whichever of them was set, if any was."""
+    """The node id is listed under both of its names, whichever of them is set."""
     if name in (NODE_ID.name, BROKER_ID.name):
         return (Found(name, str(broker.node_id), ConfigSource.STATIC_BROKER),)
     return tuple(broker.lookup(broker_synonyms(name)))
 
 
 def describe_cluster_defaults(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
-    """Give what was set dynamically for all brokers (resource BROKER with an empty name)."""
+    """The dynamic settings of all brokers (resource BROKER with an empty name)."""
     wanted = None if names is None else set(names)
     return [
         _described_broker(name, (Found(name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER),))
@@ -92,7 +90,7 @@ def describe_cluster_defaults(broker: BrokerConfig, names: Iterable[str] | None 
 
 
 def broker_synonyms(name: str) -> tuple[str, ...]:
-    """All names a broker setting goes by, the one that counts most first."""
+    """All names of a broker setting, in the order of precedence."""
     for prop in TOPIC.values():
         if name in prop.synonyms and (name == prop.synonyms[0] or BROKER[name].scale != 1):
             return prop.synonyms
@@ -116,16 +114,19 @@ def _described(
 
 @lru_cache(maxsize=256)
 def _inherited(broker: BrokerConfig, prop: Property[object]) -> Described:
-    """The same for every topic or group that does not set it, and tools ask for those of all topics at once."""
+    """Cached: the same for every topic or group without an override, and tools ask for all topics at once."""
     return _made(broker, prop, None, ConfigSource.DEFAULT)
 
 
 def _made(broker: BrokerConfig, prop: Property[object], text: str | None, own: ConfigSource) -> Described:
     behind = tuple(broker.lookup(prop.synonyms))
     synonyms = tuple(
-        Synonym(each.name, each.value, each.source) for each in _told(behind, (*prop.synonyms, prop.name)[0])
+        Synonym(each.name, each.value, each.source)
+        for each in _visible(behind, (*prop.synonyms, prop.name)[0])
     )
-    if not prop.synonyms and GROUP.get(prop.name) is prop:  # unlike a topic's, a group's own default is told
+    if (
+        not prop.synonyms and GROUP.get(prop.name) is prop
+    ):  # unlike a topic's, a group's own default is listed
         synonyms = (Synonym(prop.name, render(prop.default), ConfigSource.DEFAULT),)
     if text is not None:
         synonyms = (Synonym(prop.name, text, own), *synonyms)
@@ -145,24 +146,26 @@ def _made(broker: BrokerConfig, prop: Property[object], text: str | None, own: C
     )
 
 
-def _told(found: Iterable[Found], name: str) -> list[Found]:
-    """What Kafka tells of the values behind a setting: nothing that counts more than the first of its own name.
+def _visible(found: Iterable[Found], name: str) -> list[Found]:
+    """The values that Kafka lists: none that takes precedence over the first of the setting's own name.
 
-    So one that is set by a synonym only, `log.retention.hours` say, passes for a default.
+    So a setting with a value of a synonym only, such as `log.retention.hours`, counts as a default.
     """
     return list(dropwhile(lambda each: each.name != name, found))
 
 
 def _described_broker(name: str, found: tuple[Found, ...]) -> Described:
-    """What nobody knows may be a secret of somebody's, as Kafka has it."""
+    """An unknown setting may be a secret of a plugin, as in Kafka."""
     prop = broker_property(name)
     sensitive = prop is None or prop.sensitive
-    told = _told(found, name)
+    visible = _visible(found, name)
     return Described(
         name=name,
-        value=None if sensitive or not told else told[0].value,
-        source=told[0].source if told else ConfigSource.DEFAULT,
-        synonyms=tuple(Synonym(each.name, None if sensitive else each.value, each.source) for each in told),
+        value=None if sensitive or not visible else visible[0].value,
+        source=visible[0].source if visible else ConfigSource.DEFAULT,
+        synonyms=tuple(
+            Synonym(each.name, None if sensitive else each.value, each.source) for each in visible
+        ),
         kind=_UNKNOWN_KIND if prop is None else prop.kind,
         doc="" if prop is None else prop.doc,
         read_only=name not in BROKER or BROKER[name].live is Live.READ_ONLY,

@@ -1,4 +1,4 @@
-"""How much of a disk is kept from clients: `penstock.disk.reserve.bytes`, for brokers and for who shows their disks."""
+"""The reserved disk space, `penstock.disk.reserve.bytes`: used by brokers and by tools that show disks."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ def reserve_bytes(setting: int, total_bytes: int) -> int:
 
 
 def resume_bytes(reserve: int) -> int:
-    """How much must be free before a disk that was full takes records again: else it would be full at once."""
+    """The free bytes at which a full disk accepts records again: more than the reserve, or it would be full at once."""
     return reserve + reserve // 4
 
 

@@ -1,10 +1,10 @@
-"""The settings of a broker as they are now: some of them change while it runs."""
+"""The current settings of a broker: some of them change while it runs."""
 
 from penstock.config.broker import BrokerConfig
 
 
 class LiveConfig:
-    """The controller of the node replaces `current`; all others call it whenever they need a setting."""
+    """The node's controller replaces `current`; all other parts call this when they need a setting."""
 
     __slots__ = ("current",)
 

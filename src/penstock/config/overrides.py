@@ -1,4 +1,4 @@
-"""What a topic's own settings may be, and what they make together with the broker's: a `TopicConfig`."""
+"""Validation of a topic's and a group's own settings, and a topic's effective `TopicConfig`."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -7,6 +7,7 @@ import msgspec
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError, Live, Property, Value
+from penstock.config.settings import group, security, topic
 from penstock.config.table import (
     BROKER,
     GROUP,
@@ -16,12 +17,11 @@ from penstock.config.table import (
     is_own_unknown,
     suggestion,
 )
-from penstock.config.themes import coordinators, group, security, topic
 from penstock.config.topic import TopicConfig
 
 
 def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
-    """Give the settings a topic works with. Overrides that this version does not understand are passed over."""
+    """The effective settings of a topic. Overrides that this version does not understand are skipped."""
     fields: dict[str, Value | frozenset[str]] = {}
     for name, prop in TOPIC.items():
         field = name.replace(".", "_")
@@ -33,7 +33,7 @@ def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicCon
 
 
 def validate_topic_overrides(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """Raise `ConfigError` when these settings cannot be a topic's."""
+    """Raise `ConfigError` when a topic cannot have these settings."""
     for name, text in overrides.items():
         if (prop := TOPIC.get(name)) is None:
             raise ConfigError(f"Unknown topic config name: {name}{suggestion(name, TOPIC)}")
@@ -52,12 +52,13 @@ def validate_topic_overrides(broker: BrokerConfig, overrides: Mapping[str, str])
 
 
 def validate_group_overrides(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """Raise `ConfigError` when these settings cannot be a group's."""
+    """Raise `ConfigError` when a group cannot have these settings."""
     for name, text in overrides.items():
         if (prop := GROUP.get(name)) is None:
             raise ConfigError(f"Unknown group config name: {name}{suggestion(name, GROUP)}")
         prop.parse(text)
-    for prop, low, high in _GROUP_BOUNDS:
+    for name, (_, low, high) in group.SECTION.bounds.items():
+        prop = GROUP[name]
         value = _integer(_value(broker, prop, overrides))
         if value < broker[low]:
             raise ConfigError(f"{prop.name} must be greater than or equal to {low.name}")
@@ -71,12 +72,12 @@ def validate_group_overrides(broker: BrokerConfig, overrides: Mapping[str, str])
 def validate_dynamic_broker_settings(settings: Mapping[str, str], *, one_broker: bool) -> None:
     """Raise `ConfigError` when these cannot be set while running, for one broker or for all (KIP-226).
 
-    A name that nobody knows is taken, as Kafka does: plugins have settings of their own. The order of the checks and
-    the words are Kafka's.
+    An unknown name is accepted, as in Kafka, where it may belong to a plugin. The order of the checks and the texts are
+    Kafka's.
     """
     fixed = [name for name in settings if name in BROKER and BROKER[name].live is Live.READ_ONLY]
-    _refuse("Cannot update these configs dynamically", fixed)
-    _refuse(
+    _reject("Cannot update these configs dynamically", fixed)
+    _reject(
         "These security configs can be dynamically updated only per-listener using the listener prefix",
         [name for name in settings if name in _ONLY_WITH_LISTENER],
     )
@@ -86,13 +87,13 @@ def validate_dynamic_broker_settings(settings: Mapping[str, str], *, one_broker:
         if (prop := broker_property(name)) is not None:
             prop.parse(text)
     if not one_broker:
-        _refuse(
+        _reject(
             "Cannot update these configs at default cluster level, broker id must be specified",
             [name for name in settings if is_for_one_broker(name)],
         )
 
 
-def _refuse(reason: str, names: Sequence[str]) -> None:
+def _reject(reason: str, names: Sequence[str]) -> None:
     if names:
         raise ConfigError(f"{reason}: [{', '.join(sorted(names))}]")
 
@@ -102,25 +103,25 @@ def _value(broker: BrokerConfig, prop: Property[object], overrides: Mapping[str,
         try:
             return prop.parse(text)
         except ConfigError:
-            pass  # written by another version: the default is nearer to what was meant than a crash
+            pass  # written by another version: the default is better than a crash
     return _inherited(broker)[prop.name]
 
 
 @lru_cache(maxsize=2)
 def _inherited(broker: BrokerConfig) -> dict[str, Value]:
-    """What topics and groups have that set nothing of their own: the same for thousands of them."""
+    """The values without overrides: the same for thousands of topics and groups."""
     return {prop.name: inherited_value(broker, prop) for prop in (*TOPIC.values(), *GROUP.values())}
 
 
 def inherited_value(broker: BrokerConfig, prop: Property[object]) -> Value:
-    """Give what a topic or group has on a broker when it does not set this itself."""
+    """The value of a topic or group without an override."""
     for found in broker.lookup(prop.synonyms):
         return in_topic_unit(BROKER[found.name], found.value)
     return prop.default
 
 
 def in_topic_unit(prop: Property[object], text: str) -> Value:
-    """Give a broker setting's value in the unit of the topic setting that it stands in for."""
+    """The value of a broker setting in the unit of its topic setting."""
     value = prop.parse(text)
     if prop.scale == 1 or not isinstance(value, int):
         return value
@@ -134,65 +135,8 @@ def _integer(value: Value) -> int:
 
 _ONLY_WITH_LISTENER = frozenset(
     prop.name
-    for prop in (
-        security.SSL_KEYSTORE_TYPE,
-        security.SSL_KEYSTORE_LOCATION,
-        security.SSL_KEYSTORE_PASSWORD,
-        security.SSL_KEY_PASSWORD,
-        security.SSL_KEYSTORE_KEY,
-        security.SSL_KEYSTORE_CERTIFICATE_CHAIN,
-        security.SSL_TRUSTSTORE_TYPE,
-        security.SSL_TRUSTSTORE_LOCATION,
-        security.SSL_TRUSTSTORE_PASSWORD,
-        security.SSL_TRUSTSTORE_CERTIFICATES,
-    )
-)
-_GROUP_BOUNDS = (
-    (
-        group.CONSUMER_HEARTBEAT_INTERVAL_MS,
-        coordinators.GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS,
-        coordinators.GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS,
-    ),
-    (
-        group.CONSUMER_SESSION_TIMEOUT_MS,
-        coordinators.GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS,
-        coordinators.GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS,
-    ),
-    (
-        group.CONSUMER_ASSIGNMENT_INTERVAL_MS,
-        coordinators.GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS,
-        coordinators.GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS,
-    ),
-    (
-        group.SHARE_HEARTBEAT_INTERVAL_MS,
-        coordinators.GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS,
-        coordinators.GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS,
-    ),
-    (
-        group.SHARE_SESSION_TIMEOUT_MS,
-        coordinators.GROUP_SHARE_MIN_SESSION_TIMEOUT_MS,
-        coordinators.GROUP_SHARE_MAX_SESSION_TIMEOUT_MS,
-    ),
-    (
-        group.SHARE_ASSIGNMENT_INTERVAL_MS,
-        coordinators.GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS,
-        coordinators.GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS,
-    ),
-    (
-        group.SHARE_RECORD_LOCK_DURATION_MS,
-        coordinators.GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS,
-        coordinators.GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,
-    ),
-    (
-        group.SHARE_DELIVERY_COUNT_LIMIT,
-        coordinators.GROUP_SHARE_MIN_DELIVERY_COUNT_LIMIT,
-        coordinators.GROUP_SHARE_MAX_DELIVERY_COUNT_LIMIT,
-    ),
-    (
-        group.SHARE_PARTITION_MAX_RECORD_LOCKS,
-        coordinators.GROUP_SHARE_MIN_PARTITION_MAX_RECORD_LOCKS,
-        coordinators.GROUP_SHARE_MAX_PARTITION_MAX_RECORD_LOCKS,
-    ),
+    for prop in security.TLS.properties
+    if prop.name.startswith(("ssl.keystore.", "ssl.truststore.")) or prop is security.SSL_KEY_PASSWORD
 )
 _GROUP_PAIRS = (
     (group.CONSUMER_SESSION_TIMEOUT_MS, group.CONSUMER_HEARTBEAT_INTERVAL_MS),

@@ -1,4 +1,4 @@
-"""What one setting is: its name, type, default, bounds, documentation and how it may change.
+"""One setting: its name, type, default, bounds, documentation and how it may change.
 
 Values come as text (a file, `--set`, an AlterConfigs request) and go back as text (DescribeConfigs), so a
 property knows how to parse and how to render its value. The error messages follow the wording Kafka's admin
@@ -21,7 +21,7 @@ LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 
 class ConfigError(Exception):
-    """A setting that cannot be taken; the message says which, why, and what would be taken."""
+    """An invalid setting; the message says which, why, and what would be valid."""
 
 
 class Kind(enum.IntEnum):
@@ -53,7 +53,7 @@ _INTEGER_RANGES = {
 }
 
 Check = Callable[[str, Value], str | None]
-"""Given the property's name and the parsed value, says what is wrong with it, or None."""
+"""Given the property's name and the parsed value, returns the reason why it is invalid, or None."""
 
 
 class Property(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True, eq=False):
@@ -70,16 +70,16 @@ class Property(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True, eq=Fals
     live: Live = Live.READ_ONLY
     synonyms: tuple[
         str, ...
-    ] = ()  # for a topic setting: the broker settings that stand in for it, best first
-    scale: int = 1  # for such a broker setting: what one of it counts in the topic setting's unit
-    ignored: bool = False  # taken for compatibility with Kafka's files, without effect here; its doc says so
+    ] = ()  # of a topic setting: the broker settings with its default, in the order of precedence
+    scale: int = 1  # of such a broker setting: its unit in the unit of the topic setting
+    ignored: bool = False  # accepted for compatibility, without effect; its doc says so
 
     @property
     def sensitive(self) -> bool:
         return self.kind is Kind.PASSWORD
 
     def parse(self, text: str) -> Value:
-        """Give the typed value of `text`, or raise `ConfigError`."""
+        """The typed value of `text`. Raises `ConfigError`."""
         value = _PARSERS[self.kind](self, text.strip())
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             if self.at_least is not None and value < self.at_least:
@@ -105,7 +105,7 @@ class Property(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True, eq=Fals
 
 
 def not_empty(_name: str, value: Value) -> str | None:
-    """Refuse a list with nothing in it (KIP-1161)."""
+    """Reject an empty list (KIP-1161)."""
     return None if value else "At least one value must be named"
 
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 
 from penstock.config.property import LONG_MAX, Property, render
-from penstock.config.table import BROKER_THEMES
-from penstock.config.theme import Theme
-from penstock.config.themes import client_metrics, group, topic
+from penstock.config.section import Section
+from penstock.config.settings import client_metrics, group, topic
+from penstock.config.table import BROKER_SECTIONS
 
 _INTRODUCTION = """\
 # Configuration
@@ -34,13 +34,13 @@ value than its default when a broker starts.
 def configuration_reference() -> str:
     """Give the whole page."""
     parts = [_INTRODUCTION]
-    for theme in (topic.THEME, group.THEME, client_metrics.THEME, *BROKER_THEMES):
+    for theme in (topic.SECTION, group.SECTION, client_metrics.SECTION, *BROKER_SECTIONS):
         parts.append(f"\n## {theme.title}\n\n")
         parts.extend(_rows(theme))
     return "".join(parts)
 
 
-def _rows(theme: Theme) -> Iterator[str]:
+def _rows(theme: Section) -> Iterator[str]:
     with_synonyms = any(prop.synonyms for prop in theme.properties)
     last = "Broker setting" if with_synonyms else "Update"
     yield f"| Name | Type | Default | Values | {last} | Meaning |\n|---|---|---|---|---|---|\n"

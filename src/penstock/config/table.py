@@ -1,17 +1,16 @@
-"""All settings in one table, looked up by name; an unknown name is answered with the nearest known one."""
+"""All settings in one table by name, with a suggestion for an unknown name."""
 
 import difflib
 from collections.abc import Mapping
 
 from penstock.config.property import ConfigError, Live, Property
-from penstock.config.theme import Theme
-from penstock.config.themes import (
+from penstock.config.section import Section
+from penstock.config.settings import (
     admin,
     client_metrics,
-    compatibility,
     coordinators,
     group,
-    kafka_only,
+    ignored,
     logs,
     network,
     replication,
@@ -19,31 +18,30 @@ from penstock.config.themes import (
     topic,
 )
 
-BROKER_THEMES: tuple[Theme, ...] = (
-    *network.THEMES,
-    *logs.THEMES,
-    *replication.THEMES,
-    *coordinators.THEMES,
-    *security.THEMES,
-    *admin.THEMES,
-    *compatibility.THEMES,
-    *kafka_only.THEMES,
+BROKER_SECTIONS: tuple[Section, ...] = (
+    *network.SECTIONS,
+    *logs.SECTIONS,
+    *replication.SECTIONS,
+    *coordinators.SECTIONS,
+    *security.SECTIONS,
+    *admin.SECTIONS,
+    *ignored.SECTIONS,
 )
 
 
-def _by_name(*themes: Theme) -> dict[str, Property[object]]:
+def _by_name(*sections: Section) -> dict[str, Property[object]]:
     table: dict[str, Property[object]] = {}
-    for theme in themes:
-        for prop in theme.properties:
+    for section in sections:
+        for prop in section.properties:
             assert prop.name not in table, f"{prop.name} is in the table twice"
             table[prop.name] = prop
     return table
 
 
-BROKER: Mapping[str, Property[object]] = _by_name(*BROKER_THEMES)
-TOPIC: Mapping[str, Property[object]] = _by_name(topic.THEME)
-GROUP: Mapping[str, Property[object]] = _by_name(group.THEME)
-CLIENT_METRICS: Mapping[str, Property[object]] = _by_name(client_metrics.THEME)
+BROKER: Mapping[str, Property[object]] = _by_name(*BROKER_SECTIONS)
+TOPIC: Mapping[str, Property[object]] = _by_name(topic.SECTION)
+GROUP: Mapping[str, Property[object]] = _by_name(group.SECTION)
+CLIENT_METRICS: Mapping[str, Property[object]] = _by_name(client_metrics.SECTION)
 
 _LISTENER_PREFIX = "listener.name."
 _PER_LISTENER = {
@@ -54,7 +52,7 @@ _PER_LISTENER = {
 }
 _CLUSTER_WIDE_PER_LISTENER = {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 _OWN_PREFIX = "penstock."
-_SECURITY = _by_name(*security.THEMES)
+_SECURITY = _by_name(*security.SECTIONS)
 _MISSPELT = 0.9  # how alike two names are when one is the other misspelt
 
 
@@ -71,7 +69,7 @@ def broker_property(name: str) -> Property[object] | None:
 
 
 def is_for_one_broker(name: str) -> bool:
-    """Whether a setting can be changed for one broker only, and not for all of them at once."""
+    """Whether a setting can be changed for one broker only, not for all at once."""
     if name in BROKER:
         return BROKER[name].live is Live.PER_BROKER
     _listener, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
@@ -85,15 +83,15 @@ def known_broker_property(name: str) -> Property[object]:
 
 
 def is_own_unknown(name: str) -> bool:
-    """Whether it looks like a setting of Penstock's own, and is none: Kafka has no such names, so it is misspelt."""
+    """Whether the name has the prefix of Penstock's own settings and is none of them: it is misspelt."""
     return name.startswith(_OWN_PREFIX) and broker_property(name) is None
 
 
-def is_passed_over(name: str) -> bool:
-    """Whether a name in a file is nobody's business here: Kafka takes any, and plugins read theirs from the same file.
+def is_skipped(name: str) -> bool:
+    """Whether a name in a file is skipped: Kafka accepts any, because plugins read theirs from the same file.
 
-    One of Penstock's own is in no file of Kafka: it is misspelt. So is one that is almost the name of a security
-    setting, and a broker that passed over it would be more open than it was meant to be.
+    A name with Penstock's prefix is misspelt. So is one that is almost the name of a security setting: a broker that
+    skipped it would be less secure than intended.
     """
     if broker_property(name) is not None or name.startswith(_OWN_PREFIX):
         return False

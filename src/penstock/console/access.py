@@ -1,4 +1,4 @@
-"""Whose credentials a request is served with: those of its session, or the console's own where nobody logs in."""
+"""The client of a request: that of its session, or the console's own where there is no login."""
 
 import asyncio
 import ssl
@@ -6,10 +6,11 @@ from typing import Final
 
 from aiohttp import web
 
-from penstock.client.cluster import Client, ClientSettings, Security
-from penstock.console.refusals import UNAUTHORIZED, Refused
+from penstock.client.aio import Client, ClientSettings, Security
+from penstock.console.broker_errors import UNAUTHORIZED
+from penstock.console.refusals import Refused
 from penstock.console.sessions import Sessions
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 from penstock.security.login_limit import LoginLimit
 
 COOKIE: Final = "penstock_console"
@@ -17,7 +18,7 @@ _LOGINS_AT_ONCE_MAX: Final = 4
 
 
 def login_needed() -> Refused:
-    return Refused(UNAUTHORIZED, "LOGIN_NEEDED", "Log in first: nobody is logged in, or not any more.")
+    return Refused(UNAUTHORIZED, "LOGIN_NEEDED", "Log in first: there is no session, or it has expired.")
 
 
 class Access:
@@ -42,7 +43,7 @@ class Access:
         self._own: Client | None = None
 
     def client(self, token: str | None) -> Client:
-        """The client of whoever asks; `Refused` when nobody is logged in who must be."""
+        """The client of the request's user. Raises `Refused` without a login where one is required."""
         if not self.needs_login:
             if self._own is None:
                 self._own = Client(self.settings, security=self._security, clock=self.clock)
@@ -53,7 +54,7 @@ class Access:
         return session.client
 
     def check(self, token: str | None) -> None:
-        """For what takes long: `Refused` once the session that began it is over."""
+        """Raise `Refused` once the session of a long request has ended."""
         if self.needs_login and not self.sessions.is_open(token):
             raise login_needed()
 

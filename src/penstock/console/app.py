@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from penstock.client.cluster import ANONYMOUS, AuthenticationFailed, ClientSettings, Security
+from penstock.client.aio import ANONYMOUS, AuthenticationFailed, ClientSettings, Security
 from penstock.console import guard
 from penstock.console.access import ACCESS, COOKIE, Access, login_needed
 from penstock.console.api import (
@@ -33,8 +33,9 @@ from penstock.console.api import (
     streams,
     topics,
 )
+from penstock.console.broker_errors import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE
 from penstock.console.failures import FailureLog
-from penstock.console.refusals import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, Refused, of_failure
+from penstock.console.refusals import Refused, of_failure
 from penstock.console.web import (
     BODIES,
     CLIENT,
@@ -47,7 +48,7 @@ from penstock.console.web import (
     Streams,
     refused,
 )
-from penstock.observability.clock import Clock, SystemClock
+from penstock.runtime.clock import Clock, SystemClock
 
 PATH: Final = "/console"
 _STATIC: Final = os.path.join(os.path.dirname(__file__), "static")
@@ -71,10 +72,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the cluster is, and as whom the console acts.
+    """The cluster of the console, and its user.
 
     With `needs_login` every user of the console logs in with a user name and a password of the cluster, and only the
-    TLS of `security` is used; without, the console acts as whoever `security` says. `allowed_hosts` are names under
+    TLS of `security` is used; without, the console acts as the user of `security`. `allowed_hosts` are names under
     which browsers may reach it (* for any), besides `localhost` and addresses.
     """
 
@@ -130,7 +131,7 @@ async def _index(_: web.Request) -> web.StreamResponse:
 async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(guard.SECURITY_HEADERS)
     if not request.path.startswith(f"{PATH}/api/"):
-        response.headers["Cache-Control"] = "no-cache"  # asked again, answered with 304 while nothing changed
+        response.headers["Cache-Control"] = "no-cache"  # revalidated: 304 while nothing changed
 
 
 def _refusing(settings: ConsoleSettings, clock: Clock) -> Middleware:
@@ -138,7 +139,7 @@ def _refusing(settings: ConsoleSettings, clock: Clock) -> Middleware:
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuses what other sites send, and answers failures in words."""
+        """Reject requests of other sites, and turn failures into JSON errors."""
         why = guard.objection(request.method, request.headers, settings.allowed_hosts)
         if why is not None:
             return refused(Refused(FORBIDDEN, "NOT_FROM_HERE", why))
@@ -161,20 +162,20 @@ def _refusing(settings: ConsoleSettings, clock: Clock) -> Middleware:
                 raise
             return refused(Refused(error.status, error.reason.upper().replace(" ", "_"), f"{error.reason}."))
         except Exception as failure:
-            told = of_failure(failure, "The cluster did not do it")
-            if told is None and isinstance(failure, ConnectionError):
+            problem = of_failure(failure, "The request failed")
+            if problem is None and isinstance(failure, ConnectionError):
                 raise  # the browser has gone
-            if told is None:
+            if problem is None:
                 failures.log("the console", request, failure)
-                told = Refused(500, "INTERNAL", "The console itself failed; its log has the details.")
-            return refused(told)
+                problem = Refused(500, "INTERNAL", "Unhandled error in the console: see its log.")
+            return refused(problem)
 
     return middleware
 
 
 @web.middleware
 async def _identifying(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Gives the handler the client of whoever asks."""
+    """Set the client of the request's user."""
     if _needs_client(request):
         request[CLIENT] = request.app[ACCESS].client(request.cookies.get(COOKIE))
     return await handler(request)

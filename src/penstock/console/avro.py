@@ -11,8 +11,9 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
+from penstock.console.broker_errors import CONFLICT
 from penstock.console.record_view import avro_hint
-from penstock.console.refusals import CONFLICT, Refused, bad_request
+from penstock.console.refusals import Refused, bad_request
 from penstock.distribution import pip_install
 
 _ROWS_MAX: Final = 1000
@@ -78,7 +79,7 @@ def _fastavro() -> Any:
 
 
 def json_ready(value: Any) -> Any:
-    """What fastavro gives as JSON can carry it; bytes as Base64."""
+    """A value of fastavro as JSON; bytes as Base64."""
     if isinstance(value, Mapping):
         return {str(key): json_ready(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

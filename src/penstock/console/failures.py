@@ -5,8 +5,8 @@ import logging
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from penstock.observability.clock import Clock
-from penstock.observability.seldom import Seldom
+from penstock.observability.log_limiter import LogLimiter
+from penstock.runtime.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -20,12 +20,12 @@ class FailureLog:
     """Unhandled errors with their tracebacks: each kind at each route once in a minute."""
 
     def __init__(self, clock: Clock) -> None:
-        self._seldom = Seldom(clock)
+        self._log_limiter = LogLimiter(clock)
 
     def log(self, where: str, request: web.Request, failure: BaseException) -> None:
         resource = request.match_info.route.resource
         route = request.path if resource is None else resource.canonical
-        if times := self._seldom.times((request.method, route, type(failure))):
+        if times := self._log_limiter.times((request.method, route, type(failure))):
             again = "" if times == 1 else f" ({times} times since this was logged last)"
             _log.error(
                 "Unhandled error in %s: %s %s%s", where, request.method, route, again, exc_info=failure

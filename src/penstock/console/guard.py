@@ -1,5 +1,5 @@
-"""What keeps other web pages out of the console. Pure decisions about the headers of a request; some of them are the
-admin port's as well.
+"""Protection of the console against other web pages. Pure decisions about request headers; the admin port uses some
+of them too.
 
 - A page of another site must not reach it under a name of its own (DNS rebinding): the Host must be an address, or
   `localhost`, or a name that was allowed.
@@ -58,7 +58,7 @@ def host_is_known(host: str, allowed_hosts: frozenset[str]) -> bool:
 
 
 def other_origin(headers: Mapping[str, str]) -> str | None:
-    """Where the page that sends the request comes from, unless that is here or is not said."""
+    """The origin of the page that sends the request, unless it is this server or unknown."""
     origin = headers.get("Origin")
     if origin is None or origin.partition("://")[2].lower() == headers.get("Host", "").lower():
         return None
@@ -66,7 +66,7 @@ def other_origin(headers: Mapping[str, str]) -> str | None:
 
 
 def is_json(headers: Mapping[str, str]) -> bool:
-    """Whether the body is said to be JSON, which a page of another site may not send without being asked first."""
+    """Whether the body is declared as JSON, which other sites may not send without a CORS preflight."""
     return headers.get("Content-Type", "").partition(";")[0].strip().lower() == "application/json"
 
 

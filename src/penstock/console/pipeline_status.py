@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
-from penstock.spark.pipeline.status import STATUS_FILE, is_running
+from penstock.spark.pipeline.progress.status import STATUS_FILE, is_running
 
 _FILE_BYTES_MAX: Final = 4 * 1024 * 1024
 
 
 def read_statuses(directories: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What was found, by the name of the pipeline; a directory without a readable status is left out."""
+    """The statuses by the name of the pipeline; a directory without a readable status is left out."""
     found: dict[str, dict[str, Any]] = {}
     for directory in directories:
         with contextlib.suppress(OSError, msgspec.DecodeError):

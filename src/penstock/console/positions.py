@@ -1,4 +1,4 @@
-"""From where messages are shown: what the query says, and the offsets that this means."""
+"""The position of a query for messages, and its offsets."""
 
 import asyncio
 import datetime as dt
@@ -8,10 +8,11 @@ from typing import Any, Final
 import msgspec
 
 from penstock.client import positions
-from penstock.client.cluster import EARLIEST, LATEST, Client
+from penstock.client.aio import EARLIEST, LATEST, Client
 from penstock.client.positions import InvalidPosition, Offset, Position, Start, Time, parse_position
+from penstock.console.broker_errors import NOT_FOUND
 from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
-from penstock.console.refusals import NOT_FOUND, Refused, bad_request
+from penstock.console.refusals import Refused, bad_request
 
 _PARTITIONS_MAX: Final = 1000
 _INT64_MAX: Final = 2**63 - 1
@@ -91,7 +92,7 @@ async def bounds_of(client: Client, topic: str, where: Where) -> Bounds:
 
 
 async def first_offsets(client: Client, topic: str, where: Where, bounds: Bounds) -> dict[int, int]:
-    """Where reading forward begins in each partition, never outside of what is there."""
+    """The first offset of each partition when reading forward, within its bounds."""
     position = where.position or Start()
     at_time = dict.fromkeys(bounds.ends, -1)
     if isinstance(position, Time):

@@ -1,4 +1,4 @@
-"""A record as the pages get it. Bytes go as Base64: what they mean is decided where they are looked at. Pure."""
+"""A record as the pages get it. Bytes are Base64: the page decides how to show them. Pure."""
 
 import base64
 from typing import Any, Final
@@ -30,7 +30,7 @@ def part_view(data: bytes | None, bytes_max: int) -> dict[str, Any] | None:
 
 
 def avro_hint(data: bytes) -> dict[str, Any] | None:
-    """What may be Avro: a file with its schema inside, or Confluent's framing (byte 0, then the schema's id)."""
+    """Whether it may be Avro: an object container, or Confluent's framing (byte 0, then the schema's id)."""
     if data.startswith(_AVRO_CONTAINER_MAGIC):
         return {"kind": "container"}
     if len(data) > _FRAME_BYTES and data[0] == 0:

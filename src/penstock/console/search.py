@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from penstock.client.cluster import FetchedPartition
+from penstock.client.aio import FetchedPartition
 from penstock.protocol.records.record import Record
 
 SCANNED_MAX: Final = 2_000_000
@@ -27,7 +27,7 @@ class Needle:
 
 
 class Scan:
-    """`reason` says why it ended early; None while it goes on, and when it has seen everything."""
+    """`reason` says why it ended early; None while it runs, and when it has seen everything."""
 
     __slots__ = ("_begins", "_ends", "_matches", "_needle", "_positions", "_scanned", "reason")
 
@@ -41,7 +41,7 @@ class Scan:
         self.reason: str | None = None
 
     def wanted(self) -> dict[int, int]:
-        """Where to read on."""
+        """The next offsets to read."""
         return {p: offset for p, offset in self._positions.items() if offset < self._ends[p]}
 
     def taken(self, partition: int, fetched: FetchedPartition) -> list[Record]:

@@ -1,4 +1,4 @@
-"""Who is logged in: sessions in memory only, so that a restart logs everyone out and nothing secret reaches a disk.
+"""Login sessions, in memory only: a restart logs every user out, and no secret reaches a disk.
 
 A session is found by a random token, which the browser keeps in a cookie. It ends after half an hour without a
 request, after twelve hours in any case, or when a newer one needs its place.
@@ -8,8 +8,8 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
-from penstock.client.cluster import Client
-from penstock.observability.clock import Clock
+from penstock.client.aio import Client
+from penstock.runtime.clock import Clock
 
 IDLE_MS_MAX: Final = 30 * 60_000
 AGE_MS_MAX: Final = 12 * 3_600_000
@@ -42,7 +42,7 @@ class Sessions:
         return len(self._sessions)
 
     async def begin(self, user: str, client: Client) -> str:
-        """Keep the client for this user; gives the token to find it by."""
+        """Keep the client of this user; returns the session's token."""
         await self.end_old()
         while len(self._sessions) >= SESSIONS_MAX:
             await self.end(min(self._sessions, key=lambda token: self._sessions[token].seen_ms))
@@ -51,7 +51,7 @@ class Sessions:
         return token
 
     def find(self, token: str | None) -> Session | None:
-        """The session, which counts as used from now on."""
+        """The session; its idle time begins again."""
         session = self._sessions.get(token or "")
         now_ms = self._clock.monotonic_ms()
         if session is None or session.is_over(now_ms):
@@ -60,7 +60,7 @@ class Sessions:
         return session
 
     def is_open(self, token: str | None) -> bool:
-        """Whether the session goes on, without making it last longer."""
+        """Whether the session is open, without extending it."""
         session = self._sessions.get(token or "")
         return session is not None and not session.is_over(self._clock.monotonic_ms())
 
@@ -75,7 +75,7 @@ class Sessions:
             await self.end(token)
 
     async def sweep(self) -> None:
-        """End old sessions for ever, so that no password outlives its session by more than a minute."""
+        """End expired sessions every minute, so that no password outlives its session for long."""
         while True:
             await self._clock.sleep(_SWEEP_MS)
             await self.end_old()

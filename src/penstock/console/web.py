@@ -1,4 +1,4 @@
-"""What the handlers of the console share: the client of the request, JSON in and out, streams of events."""
+"""Common parts of the console's handlers: the request's client, JSON bodies, event streams."""
 
 import asyncio
 import contextlib
@@ -9,8 +9,9 @@ import msgspec
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from penstock.client.cluster import Client
-from penstock.console.refusals import TOO_LARGE, TOO_MANY, TOO_SLOW, Refused, bad_request, of_failure
+from penstock.client.aio import Client
+from penstock.console.broker_errors import REQUEST_TIMEOUT, TOO_LARGE, TOO_MANY
+from penstock.console.refusals import Refused, bad_request, of_failure
 
 T = TypeVar("T")
 
@@ -43,19 +44,19 @@ class Streams:
             self._tasks.discard(task)
 
     def end_all(self) -> None:
-        """The server stops, and does not wait for those who watch."""
+        """End all streams: the server stops."""
         for task in self._tasks:
             task.cancel()
 
 
 class PipelineFiles(msgspec.Struct, frozen=True):
-    """Where the status files of pipelines on this machine are."""
+    """The directories with status files of pipelines."""
 
     directories: tuple[str, ...]
 
 
 class Bodies:
-    """What is being received: all of it together has a bound."""
+    """Reads request bodies within a common memory limit."""
 
     __slots__ = ("held_bytes",)
 
@@ -77,7 +78,7 @@ class Bodies:
                     self.held_bytes += len(part)
         except TimeoutError:
             raise Refused(
-                TOO_SLOW, "TOO_SLOW", f"The request did not arrive within {_BODY_S_MAX:.0f} s."
+                REQUEST_TIMEOUT, "TOO_SLOW", f"The request did not arrive within {_BODY_S_MAX:.0f} s."
             ) from None
         except (ConnectionError, web.RequestPayloadError, HttpProcessingError):
             raise bad_request("The request was cut off, or is not what its headers say.") from None
@@ -142,13 +143,13 @@ class Events:
         await self._write(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data)))
 
     def check_reader(self) -> None:
-        """Raise `ConnectionError` when the browser has gone: who has nothing to send would not notice."""
+        """Raise `ConnectionError` when the browser has gone, which an idle stream would not notice."""
         transport = self._request.transport
         if transport is None or transport.is_closing():
             raise ConnectionResetError("the browser has gone")
 
     async def beat(self) -> None:
-        """A comment now and then shows both ends that the other one is there."""
+        """Send comments that keep the connection alive."""
         with contextlib.suppress(ConnectionError):
             while True:
                 await asyncio.sleep(_BEAT_S)
@@ -162,7 +163,7 @@ class Events:
 async def send_events(
     request: web.Request, what: str, body: Callable[[Events], Awaitable[None]]
 ) -> web.StreamResponse:
-    """Answer with a stream that `body` fills. What fails in it is told by an event `refused`.
+    """Answer with a stream that `body` fills. A failure is sent as an event `refused`.
 
     An EventSource cannot see the body of an HTTP error, so errors come as events too.
     """
@@ -176,13 +177,13 @@ async def send_events(
         with request.app[STREAMS].one_more():
             await body(events)
     except Exception as failure:
-        told = of_failure(failure, what)
-        if told is None and isinstance(failure, ConnectionError):
+        problem = of_failure(failure, what)
+        if problem is None and isinstance(failure, ConnectionError):
             return response  # the browser has gone
-        if told is None:
+        if problem is None:
             raise
         with contextlib.suppress(ConnectionError):
-            await events.send("refused", {"code": told.code, "message": told.message})
+            await events.send("refused", {"code": problem.code, "message": problem.message})
     finally:
         beat.cancel()
     return response

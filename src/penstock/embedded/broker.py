@@ -3,21 +3,21 @@
     with Broker(topics={"orders": 3}) as broker:
         producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap_servers})
 
-It listens on a free port of the loopback interface, and runs on a thread of its own.
+It listens on a free port of the loopback interface, and runs in its own thread.
 """
 
 import os
 from collections.abc import Mapping
 
-from penstock.embedded.hosted import Hosted, Setting, Storage
+from penstock.embedded.base import EmbeddedBase, Setting, Storage
 from penstock.embedded.node import Node
 
 
-class Broker(Hosted):
-    """`topics` are made at the start, with so many partitions each. `config` has Kafka's names.
+class Broker(EmbeddedBase):
+    """`topics` maps the topics to create to their numbers of partitions. `config` has Kafka's names.
 
-    `storage` is "memory", of which nothing outlives the process, or "temporary", a directory that is removed in the
-    end; `directory` names one that stays. `port` is a free one unless it is given.
+    `storage` is "memory", or "temporary" for a directory that is removed in the end; `directory` names one that stays.
+    `port` is a free one unless it is given.
     """
 
     def __init__(
@@ -38,26 +38,26 @@ class Broker(Hosted):
         return self.nodes[1]
 
     def kill(self) -> None:
-        """End it as a crash does; `restart` brings it back, on the same address, with what was acknowledged."""
+        """Crash it; `restart` starts it again, on the same address, with all acknowledged records."""
         self.node.kill()
 
     def restart(self) -> None:
-        """Start it again: after a `kill`, or after stopping it gracefully now."""
+        """Start it again after a `kill`, or after a graceful stop now."""
         self.node.stop()
         self.node.start()
 
     def slow(self, delay_ms: float) -> None:
-        """Take every request so much later; 0 ends it."""
+        """Delay every request; 0 ends it."""
         self._links.slow_down(self.node.port, delay_ms)
 
     def fail_disk(self) -> None:
-        """Let every write and sync fail until `heal`. Partitions that have failed come back with a `restart`."""
-        self.node.place.fail()
+        """Make every write and sync fail until `heal`. Failed partitions recover with a `restart`."""
+        self.node.storage.fail()
 
     def heal(self) -> None:
-        """End slowness, and the failing of the disk."""
+        """End delays and disk failures."""
         self._links.heal()
-        self.node.place.mend()
+        self.node.storage.repair()
 
     def _start_nodes(self) -> None:
         self.node.start()

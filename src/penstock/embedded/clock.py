@@ -1,7 +1,7 @@
-"""Time that a test can move forward, while it goes on by itself as time does.
+"""Time that a test can move forward.
 
-`advance` moves the time of records, retention, groups, transactions and flushes of all nodes at once. What nodes
-expect of each other, and connections, stay on the machine's time: else every jump would look like the silence of all.
+`advance` moves the time of records, retention, groups, transactions and flushes of all nodes at once. Heartbeats
+between nodes and connections use the system clock: otherwise a jump would look like a failure of all nodes.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ import threading
 import time
 
 
-class Time:
-    """How far the time of one cluster is ahead of the machine's, and the clocks that follow it."""
+class ClusterTime:
+    """The offset of one cluster's time from the system clock, and the clocks that follow it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,14 +25,14 @@ class Time:
         return time.time_ns() // 1_000_000 + int(self._ahead_ms)
 
     def advance(self, delta_ms: float) -> None:
-        """What was to happen within `delta_ms` begins at once. May be called from any thread."""
+        """Wake everything that is due within `delta_ms`. Thread-safe."""
         if delta_ms < 0:
-            raise ValueError(f"time does not go back: {delta_ms} ms")
+            raise ValueError(f"time cannot go backwards: {delta_ms} ms")
         with self._lock:
             self._ahead_ms += delta_ms
             clocks = list(self._clocks)
         for clock in clocks:
-            clock.look_again()
+            clock.recheck()
 
     def clock(self) -> "MovableClock":
         """The clock of one node."""
@@ -45,7 +45,7 @@ class Time:
 class MovableClock:
     """A `Clock`; only the loop of its node sleeps by it."""
 
-    def __init__(self, moved: Time) -> None:
+    def __init__(self, moved: ClusterTime) -> None:
         self._moved = moved
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sleepers: set[asyncio.Future[None]] = set()
@@ -67,7 +67,7 @@ class MovableClock:
             await asyncio.sleep(0)
 
     async def _wait(self, delay_ms: float) -> None:
-        """So long, or until the time is moved."""
+        """Wait for `delay_ms`, or until the time is moved."""
         loop = asyncio.get_running_loop()
         woken: asyncio.Future[None] = loop.create_future()
         timer = loop.call_later(delay_ms / 1000, _wake, woken)
@@ -78,8 +78,8 @@ class MovableClock:
             timer.cancel()
             self._sleepers.discard(woken)
 
-    def look_again(self) -> None:
-        """Let sleepers compare their deadlines with a time that was moved."""
+    def recheck(self) -> None:
+        """Wake the sleepers, which compare their deadlines with the new time."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._wake_all)

@@ -1,6 +1,6 @@
-"""The machine's files for a node that may be killed inside a process that lives on.
+"""Real files of a node that may be killed while its process lives on.
 
-A process that dies has its descriptors closed by the kernel. Here somebody has to know them all.
+The kernel closes the descriptors of a process that dies; here they are tracked and closed.
 """
 
 import contextlib
@@ -8,12 +8,12 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 
-from penstock.storage.files import FILE_MODE, Buffer, File, RealFile, RealFileSystem
-from penstock.testing.disk import PowerCut
+from penstock.storage.files import FILE_MODE, Buffer, File, RealFile, RealFileSystem, Volume
+from penstock.testing.memory_files import PowerCut
 
 
 class ClosableFiles(RealFileSystem):
-    """`is_cut`: nothing is written any more. `error`, an errno: what every write and sync fails with."""
+    """`is_cut`: writes fail with `PowerCut`. `error`: the errno of every write and sync, if not 0."""
 
     def __init__(self) -> None:
         self.is_cut = False
@@ -28,6 +28,9 @@ class ClosableFiles(RealFileSystem):
         file = _ClosableFile(os.open(path, flags, FILE_MODE), self)
         self._open[id(file)] = file
         return file
+
+    def open_volume(self, directory: str) -> Volume | None:  # noqa: ARG002 - the kernel knows nothing of injected faults
+        return None
 
     def rename(self, source: str, target: str) -> None:
         self.check()
@@ -62,7 +65,7 @@ class ClosableFiles(RealFileSystem):
         self._open.pop(id(file), None)
 
     def close_all(self) -> None:
-        """No thread may be using a file any more: its number is somebody else's at once."""
+        """No thread may use a file any more: its descriptor is reused at once."""
         for file in list(self._open.values()):
             file.close()
         for fd in list(self._locks):

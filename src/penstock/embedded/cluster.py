@@ -1,9 +1,9 @@
-"""A cluster inside one process, to be broken on purpose: how does an application take the death of a broker?
+"""A cluster inside one process, with faults: how does an application handle the death of a broker?
 
     with Cluster(3, topics={"orders": 3}) as cluster:
         cluster.kill(cluster.leader("orders", 0))
 
-Every node has a thread, an event loop, a port and a disk of its own; they talk over the loopback interface.
+Every node has its own thread, event loop, port and disk; they talk over the loopback interface.
 """
 
 import os
@@ -11,20 +11,20 @@ import time
 from collections.abc import Callable, Mapping
 
 from penstock.cluster.metadata.state import Partition
-from penstock.embedded.hosted import Hosted, Setting, Storage
+from penstock.embedded.base import EmbeddedBase, Setting, Storage
 from penstock.embedded.node import Node
 
-_QUICK: Mapping[str, Setting] = {  # a test does not want to wait long until a dead node is missed
+_QUICK: Mapping[str, Setting] = {  # a dead node is detected quickly
     "broker.heartbeat.interval.ms": 300,
     "broker.session.timeout.ms": 1500,
     "replica.lag.time.max.ms": 2000,
 }
 
-_PATIENCE_S = 30.0
-_LOOK_AGAIN_S = 0.005
+_WAIT_S_MAX = 30.0
+_POLL_S = 0.005
 
 
-class Cluster(Hosted):
+class Cluster(EmbeddedBase):
     """See `Broker` for the arguments. Topics have three replicas, or as many as there are nodes."""
 
     def __init__(
@@ -44,20 +44,20 @@ class Cluster(Hosted):
     # -- faults ---------------------------------------------------------------------------------------
 
     def kill(self, node: int) -> None:
-        """End a node as a crash does: connections are reset, and in memory what was not synced is lost."""
+        """Crash a node: connections are reset, and in memory data that was not synced is lost."""
         self._node(node).kill()
 
     def stop_node(self, node: int) -> None:
-        """Stop a node as an operator does: it hands its leaderships over before."""
+        """Stop a node gracefully: it hands its leaderships over first."""
         self._node(node).stop()
 
     def restart(self, node: int) -> None:
-        """Start a node again, on the same address and with its disk; one that runs is stopped before."""
+        """Start a node again, on the same address and with its disk; a running one is stopped first."""
         self._node(node).stop()
         self._node(node).start()
 
     def partition(self, one: int, other: int) -> None:
-        """Cut the link between two nodes, both ways and in silence, until `heal`. Clients still reach both."""
+        """Cut the link between two nodes in both directions until `heal`. Clients still reach both."""
         self._links.cut(self._node(one).port, self._node(other).port)
 
     def isolate(self, node: int) -> None:
@@ -67,37 +67,37 @@ class Cluster(Hosted):
                 self.partition(node, other)
 
     def slow(self, node: int, delay_ms: float) -> None:
-        """Let a node take every request, of clients and of other nodes, and send its own, so much later; 0 ends it."""
+        """Delay every request to a node, of clients and of other nodes, and every request it sends; 0 ends it."""
         self._links.slow_down(self._node(node).port, delay_ms)
 
     def fail_disk(self, node: int) -> None:
-        """Let every write and sync of a node fail until `heal`.
+        """Make every write and sync of a node fail until `heal`.
 
-        When it notices, others lead what they can of what it led. It takes part again when it is started again.
+        Its leaderships move to other nodes where possible. It takes part again after a `restart`.
         """
-        self._node(node).place.fail()
+        self._node(node).storage.fail()
 
     def heal(self) -> None:
-        """End cuts, slowness, and the failing of disks. Nodes that were killed are for `restart`."""
+        """End cuts, delays and disk failures. Killed nodes need a `restart`."""
         self._links.heal()
         for node in self.nodes.values():
-            node.place.mend()
+            node.storage.repair()
 
-    # -- who is who -----------------------------------------------------------------------------------
+    # -- leaders -----------------------------------------------------------------------------------
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        """The node that leads a partition; waits until one that runs does."""
+        """The leader of a partition; waits until a running node leads it."""
         return self._await(
             lambda: self._running(self._newest(topic, partition).leader), f"a leader of {topic}-{partition}"
         )
 
     def in_sync(self, topic: str, partition: int = 0) -> set[int]:
-        """The nodes that are in sync with the leader of a partition."""
+        """The in-sync replicas of a partition."""
         return set(self._newest(topic, partition).isr)
 
     @property
     def controller(self) -> int:
-        """The node that leads the metadata quorum; waits until one that runs does."""
+        """The leader of the metadata quorum; waits until a running node leads it."""
         return self._await(self._quorum_leader, "a controller")
 
     def _quorum_leader(self) -> int | None:
@@ -106,22 +106,22 @@ class Cluster(Hosted):
         return None if leader is None else self._running(leader)
 
     def _newest(self, topic: str, partition: int) -> Partition:
-        """What the best informed of the nodes knows: one that is cut off is behind."""
+        """The newest state that a running node knows: an isolated node is behind."""
         views = [node.partition(topic, partition) for node in self.nodes.values() if node.is_running]
         known = [view for view in views if view is not None]
         if not known:
-            raise ValueError(f"no node knows of {topic}-{partition}")
+            raise ValueError(f"no node knows {topic}-{partition}")
         return max(known, key=lambda view: view.partition_epoch)
 
     def _running(self, number: int) -> int | None:
         return number if number in self.nodes and self.nodes[number].is_running else None
 
-    def _await(self, look: Callable[[], int | None], what: str) -> int:
-        deadline_s = time.monotonic() + _PATIENCE_S
-        while (found := look()) is None:
+    def _await(self, find: Callable[[], int | None], what: str) -> int:
+        deadline_s = time.monotonic() + _WAIT_S_MAX
+        while (found := find()) is None:
             if time.monotonic() > deadline_s:
-                raise TimeoutError(f"the cluster has not got {what} within {_PATIENCE_S} s")
-            time.sleep(_LOOK_AGAIN_S)
+                raise TimeoutError(f"the cluster has not elected {what} within {_WAIT_S_MAX} s")
+            time.sleep(_POLL_S)
         return found
 
     def _node(self, number: int) -> Node:
@@ -132,7 +132,7 @@ class Cluster(Hosted):
     # -- start ----------------------------------------------------------------------------------------
 
     def _start_nodes(self) -> None:
-        """One after the other: a quorum takes in one voter at a time, and who comes too early has to wait."""
+        """One after the other: a quorum adds one voter at a time."""
         first, *others = self.nodes.values()
         first.start()
         for number, node in enumerate(others, start=2):

@@ -1,4 +1,4 @@
-"""Which links between the nodes of an embedded cluster a test has cut, and which nodes it has slowed down."""
+"""The cut links and slow nodes of an embedded cluster."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ class Links:
         self._notify()
 
     @property
-    def are_calm(self) -> bool:
+    def are_healthy(self) -> bool:
         """Whether no link is cut and no node is slow."""
         return not self._cuts and not self._delays_ms
 

@@ -1,6 +1,6 @@
-"""A thread with an event loop of its own, for whoever lives beside the host's threads and loops and disturbs none.
+"""A thread with its own event loop, independent of the host's threads and loops.
 
-The thread is a daemon: a host that forgets to stop it can still end. No signal handler is installed, because asyncio
+The thread is a daemon: a host that forgets to stop it can still exit. No signal handler is installed, because asyncio
 and uvloop do so on the main thread only.
 """
 
@@ -24,11 +24,11 @@ class LoopThread:
         return self._loop
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "concurrent.futures.Future[T]":
-        """Begin something on the loop; the future is for any thread."""
+        """Run a coroutine on the loop; the future may be used in any thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def end(self) -> None:
-        """Stop the loop where it is, and wait for the thread. Whatever still ran there has to have ended."""
+        """Stop the loop and wait for the thread. Its tasks have to have ended."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 

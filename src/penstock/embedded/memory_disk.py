@@ -1,12 +1,11 @@
-"""A disk in memory for embedded brokers: light, and honest about what a crash leaves.
+"""A disk in memory for embedded brokers: a crash loses data that was not synced.
 
-`testing.disk.FaultyDisk` can lose, tear and scatter, and pays for it with two copies of every byte and with the zeros
-that logs are lengthened by in advance. This one keeps each byte once: what lies behind the last one written up to the
-file's size is read as zeros and takes no room. Instead of what is durable it remembers how to undo what is not: a
-`sync` forgets that, a `crash` does it. Names are kept as in the other (`testing.disk_names`): a file whose name was
-not synced is gone after a crash.
+`penstock_simulation.disk.FaultyDisk` can lose, tear and scatter writes, and keeps two copies of every byte. This one
+keeps each byte once; preallocated zeros take no memory. It keeps an undo log of changes that are not durable: `sync`
+clears it, `crash` applies it. Both keep names in the same way (`testing.memory_files`): a file whose name was not
+synced is gone after a crash.
 
-Only the loop of its node uses its files, so they have no locks; `fail` and `mend` are called from outside.
+Only the loop of its node uses its files, so they have no locks; `fail` and `repair` are called from outside.
 """
 
 import errno
@@ -15,22 +14,22 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 from penstock.storage.files import Buffer, File, Usage
-from penstock.testing.disk import PowerCut
-from penstock.testing.disk_names import (
+from penstock.testing.memory_files import (
     CHANGING,
     DirNode,
-    NamedFiles,
+    MemoryFiles,
     Operation,
+    PowerCut,
     files_below,
+    keep_durable_names,
     os_error,
-    settle_names,
 )
 
 
 class _Undo(NamedTuple):
-    """What a file was before one change: its sizes, and the bytes that were overwritten or cut off."""
+    """A file before one change: its sizes, and the bytes that were overwritten or truncated."""
 
     written_bytes: int
     size_bytes: int
@@ -81,7 +80,7 @@ class _FileNode:
 
 
 class _Power:
-    """What all handles of one life of the disk share."""
+    """Shared by all files of the disk until it crashes."""
 
     __slots__ = ("error", "is_on")
 
@@ -96,7 +95,7 @@ class _Power:
             raise OSError(self.error, os.strerror(self.error))
 
 
-class MemoryDisk(NamedFiles[_FileNode]):
+class MemoryDisk(MemoryFiles[_FileNode]):
     """A `FileSystem`."""
 
     def __init__(self, clock: Clock) -> None:
@@ -107,16 +106,16 @@ class MemoryDisk(NamedFiles[_FileNode]):
     # -- faults ---------------------------------------------------------------------------------------
 
     def fail(self, error: int) -> None:
-        """Let everything that changes something fail with this errno, until `mend`."""
+        """Make every change fail with this errno until `repair`."""
         self._power.error = error
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         self._power.error = 0
 
     def crash(self) -> "MemoryDisk":
-        """Cut the power: what was not synced is gone, and who still holds the old disk gets `PowerCut`."""
+        """Cut the power: data that was not synced is lost, and files of the old disk raise `PowerCut`."""
         self._power.is_on = False
-        settle_names(self._root, lambda _: 0)
+        keep_durable_names(self._root, lambda _: 0)
         for _, node in files_below(self._root):
             node.crash()
         restarted = MemoryDisk(self._clock)
@@ -126,7 +125,7 @@ class MemoryDisk(NamedFiles[_FileNode]):
     # -- FileSystem -----------------------------------------------------------------------------------
 
     def usage(self, path: str) -> Usage:  # noqa: ARG002 - all of it is in one memory
-        """What the page cache holds counts as free: the kernel gives it up for what is stored here."""
+        """The system's available memory; the page cache counts as free."""
         with open("/proc/meminfo", encoding="ascii") as file:
             kilobytes = {
                 name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in file)

@@ -1,8 +1,8 @@
-"""The network as a node of an embedded cluster has it: real sockets, which a test can cut and slow down.
+"""The network of a node of an embedded cluster: real sockets that a test can cut and slow down.
 
-A cut link is silent, as when packets are lost: nobody is notified, bytes wait, and a new connection waits too. All that
-two nodes send each other goes over connections that one of them has opened, so only those are cut; clients are not
-affected. A slow node receives every request later, from clients too, and sends its own later.
+A cut link is silent, as when packets are lost: bytes and new connections wait. Two nodes talk over connections that one
+of them has opened, so only those are cut; clients are not affected. A slow node receives every request later, from
+clients too, and sends its own later.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ class NodeNetwork:
         self._listeners.append(listener)
         return listener
 
-    async def die(self, *, resets: bool) -> None:
-        """Nothing goes in or out any more. `resets`: peers see a reset, and not an orderly end."""
+    async def close_all(self, *, resets: bool) -> None:
+        """Close all connections and listeners; with `resets` peers see a reset."""
         for listener in self._listeners:
             listener.close()
         for gate in list(self._gates):
@@ -99,7 +99,7 @@ class _GatedBound:
 
 
 class Gate(asyncio.Transport, asyncio.Protocol):
-    """Between a protocol and its socket, and to each of them the other: bytes wait while the link is cut or slow."""
+    """Stands between a protocol and its socket: bytes wait while the link is cut or slow."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Gate(asyncio.Transport, asyncio.Protocol):
         *,
         on_lost: Callable[["Gate"], None],
     ) -> None:
-        """`other_port` is that of the node that this one has connected to; None for a connection it has accepted."""
+        """`other_port` is the port of the node that was connected to; None for an accepted connection."""
         super().__init__()
         self._links = links
         self._protocol = protocol
@@ -132,18 +132,18 @@ class Gate(asyncio.Transport, asyncio.Protocol):
     # -- the transport of the protocol ----------------------------------------------------------------
 
     def write(self, data: Buffer) -> None:
-        if not self._outgoing and self._links.are_calm:
+        if not self._outgoing and self._links.are_healthy:
             self._socket_side.write(data)
             return
         due_s = self._loop.time() + self._links.delay_s(self._port) if self._other_port is not None else 0.0
         self._outgoing.append((due_s, bytes(data)))
-        self._pass_on()
+        self._forward()
 
     def writelines(self, list_of_data: Iterable[Buffer]) -> None:
         self.write(b"".join(list_of_data))
 
     def close(self) -> None:
-        self._pass_on()
+        self._forward()
         if self._outgoing:
             self._socket_side.abort()  # it would not get through
         else:
@@ -163,7 +163,7 @@ class Gate(asyncio.Transport, asyncio.Protocol):
     def resume_reading(self) -> None:
         self._is_reading = True
         self._socket_side.resume_reading()
-        self._loop.call_soon(self._pass_on)
+        self._loop.call_soon(self._forward)
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         self._protocol = protocol
@@ -184,13 +184,13 @@ class Gate(asyncio.Transport, asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is not registered as one
-        self._links.watch(self, self._pass_on)
+        self._links.watch(self, self._forward)
         self._protocol.connection_made(self)
 
     def data_received(self, data: bytes) -> None:
         due_s = self._loop.time() + self._links.delay_s(self._port) if self._other_port is None else 0.0
         self._incoming.append((due_s, data))
-        self._pass_on()
+        self._forward()
 
     def eof_received(self) -> bool:
         self.data_received(_EOF)
@@ -214,16 +214,16 @@ class Gate(asyncio.Transport, asyncio.Protocol):
         protocol.connection_lost(exc)
 
     def reset(self) -> None:
-        """Let the peer see a reset when this is aborted."""
+        """Reset the connection when it is aborted."""
         channel = None if self._transport is None else self._transport.get_extra_info("socket")
         if channel is not None:
             with contextlib.suppress(OSError):
                 channel.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
-    # -- what waits -----------------------------------------------------------------------------------
+    # -- queued bytes -----------------------------------------------------------------------------------
 
-    def _pass_on(self) -> None:
-        """Let through what may pass now, and look again when more may."""
+    def _forward(self) -> None:
+        """Forward what may pass now, and schedule the rest."""
         if self._other_port is not None and self._links.is_cut(self._port, self._other_port):
             return
         is_slow, now_s = self._links.delay_s(self._port) > 0, self._loop.time()
@@ -237,16 +237,16 @@ class Gate(asyncio.Transport, asyncio.Protocol):
             finally:
                 self._is_delivering = False
         if is_slow:
-            self._look_again()
+            self._schedule()
 
-    def _look_again(self) -> None:
-        """When the next bytes are due."""
+    def _schedule(self) -> None:
+        """Forward again when the next bytes are due."""
         due_s = [
             queue[0][0] for queue in (self._outgoing, self._incoming if self._is_reading else ()) if queue
         ]
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(min(due_s), self._pass_on) if due_s else None
+        self._timer = self._loop.call_at(min(due_s), self._forward) if due_s else None
 
     def _deliver(self, due_s: float, data: bytes) -> None:
         protocol = self._protocol

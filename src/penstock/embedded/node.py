@@ -1,7 +1,6 @@
-"""One node of an embedded cluster: the broker as it is, on a thread of its own, to be started, stopped and killed.
+"""One node of an embedded cluster: a broker in its own thread that can be started, stopped and killed.
 
-A node is started again on the port it had: a socket that is bound and does not listen keeps that port from everybody
-else while the node is down.
+A node restarts on its port: a bound socket that does not listen reserves the port while the node is down.
 """
 
 import asyncio
@@ -12,11 +11,11 @@ from typing import Any, TypeVar
 
 from penstock.cluster.metadata.state import Partition
 from penstock.config.broker import BrokerConfig
-from penstock.embedded.guest import Guest
 from penstock.embedded.links import Links
 from penstock.embedded.loop_thread import LoopThread
-from penstock.embedded.places import Place
-from penstock.observability.clock import Clock
+from penstock.embedded.node_instance import NodeInstance
+from penstock.embedded.node_storage import NodeStorage
+from penstock.runtime.clock import Clock
 from penstock.server.broker import Broker
 
 T = TypeVar("T")
@@ -32,7 +31,7 @@ class Node:
     def __init__(
         self,
         node_id: int,
-        place: Place,
+        storage: NodeStorage,
         settings: Mapping[str, str],
         *,
         clock: Clock,
@@ -40,18 +39,18 @@ class Node:
         port: int = 0,
     ) -> None:
         self.node_id = node_id
-        self.place = place
+        self.storage = storage
         self._clock = clock
         self._links = links
         self._port = _keep_port(port)
         self._settings = {
             **settings,
             "node.id": str(node_id),
-            "log.dirs": place.directory,
+            "log.dirs": storage.directory,
             "listeners": f"PLAINTEXT://{self.host}:{self.port}",
         }
         self._thread: LoopThread | None = None
-        self._guest: Guest | None = None
+        self._instance: NodeInstance | None = None
 
     @property
     def host(self) -> str:
@@ -67,7 +66,7 @@ class Node:
 
     @property
     def is_running(self) -> bool:
-        return self._guest is not None
+        return self._instance is not None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Run something on the node's loop."""
@@ -76,22 +75,22 @@ class Node:
 
     @property
     def _broker(self) -> Broker:
-        assert self._guest is not None, "the node is not running"
-        return self._guest.broker
+        assert self._instance is not None, "the node is not running"
+        return self._instance.broker
 
     @property
     def secret(self) -> bytes:
-        """That of the cluster, which a node that joins must know."""
+        """The cluster secret, which a joining node needs."""
         secret = self._broker.secret.value
         assert secret is not None, "a cluster has a secret"
         return secret
 
     def start(self, join: "Node | None" = None) -> None:
-        """Serve when this returns. `join` is a member of the cluster that this node is new to."""
+        """Start and serve. `join` is a member of the cluster that this node joins."""
         assert not self.is_running, f"node {self.node_id} runs already"
-        guest = Guest(
+        instance = NodeInstance(
             BrokerConfig(self._settings),
-            self.place,
+            self.storage,
             self._clock,
             self._links,
             self.port,
@@ -100,68 +99,68 @@ class Node:
         )
         self._thread = LoopThread(f"penstock-{self.node_id}")
         try:
-            self.submit(guest.broker.start()).result()
+            self.submit(instance.broker.start()).result()
         except BaseException:
-            self._end(guest.die(resets=True))
+            self._end(instance.kill(resets=True))
             raise
-        self._guest = guest
+        self._instance = instance
 
     def partition(self, topic: str, number: int) -> Partition | None:
-        """What this node knows of a partition."""
+        """The partition in this node's metadata."""
         return self._broker.services.controller.image.partition(topic, number) if self.is_running else None
 
     def quorum_leader(self) -> tuple[int, int | None]:
-        """The epoch of the metadata quorum as this node knows it, and who leads in it."""
+        """The epoch and the leader of the metadata quorum, as this node knows them."""
         quorum = self._broker.services.quorum
         return quorum.driver.node.epoch, quorum.leader_id
 
     def await_voters(self, node_ids: Collection[int]) -> None:
-        """Wait until the quorum consists of these: only then does it outlive one of them."""
+        """Wait until these nodes are the voters: before that the quorum does not survive the loss of one."""
         wanted = frozenset(node_ids)
         self._await(lambda broker: frozenset(broker.services.quorum.voter_ids) == wanted)
 
     def await_topics(self, names: Collection[str]) -> None:
-        """Wait until this node knows of these topics: metadata reaches one node before the other."""
+        """Wait until this node's metadata has these topics."""
         self._await(lambda broker: all(name in broker.services.controller.image.topics for name in names))
 
-    def _await(self, is_so: Callable[[Broker], bool]) -> None:
+    def _await(self, holds: Callable[[Broker], bool]) -> None:
         broker = self._broker
 
         async def wait() -> None:
             async with asyncio.timeout(_JOINING_S_MAX):
-                while not is_so(broker):  # noqa: ASYNC110 - nobody is notified of voters
+                while not holds(broker):  # noqa: ASYNC110 - there is no event for voters
                     await asyncio.sleep(_LOOK_AGAIN_S)
 
         self.submit(wait()).result()
 
     def stop(self) -> None:
         """Stop gracefully, if it runs."""
-        if self._guest is not None:
-            self._end(self._guest.retire())
+        if self._instance is not None:
+            self._end(self._instance.stop())
 
     def kill(self) -> None:
-        """End it as a crash does, if it runs: connections are reset, what was not synced may be lost."""
-        if self._guest is not None:
-            self._end(self._guest.die(resets=True))
+        """Crash it, if it runs: connections are reset, data that was not synced may be lost."""
+        if self._instance is not None:
+            self._end(self._instance.kill(resets=True))
 
     def _end(self, ending: Coroutine[Any, Any, None]) -> None:
-        thread, self._thread, self._guest = self._thread, None, None
+        thread, self._thread, self._instance = self._thread, None, None
         assert thread is not None
         try:
             thread.submit(ending).result()
         finally:
             thread.end()
-            self.place.recover()
+            self.storage.recover()
 
     def close(self, *, gracefully: bool) -> None:
-        """End it for good. Where nobody needs its data, it hands nothing over and syncs nothing."""
-        if self._guest is not None:
-            self._end(self._guest.retire() if gracefully else self._guest.die(resets=False))
+        """Stop it for good. If not `gracefully`, it hands no leadership over and syncs nothing."""
+        if self._instance is not None:
+            self._end(self._instance.stop() if gracefully else self._instance.kill(resets=False))
         self._port.close()
 
 
 def _keep_port(port: int) -> socket.socket:
-    """A socket on a port of the loopback interface, a free one for 0. Who sets SO_REUSEADDR may listen there, too."""
+    """A socket on a loopback port, a free one for 0. With SO_REUSEADDR the broker can listen there too."""
     kept = socket.socket()
     kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     kept.bind((_HOST, port))

@@ -1,8 +1,8 @@
 """Temporary directories that do not outlive their process for long, however it ends.
 
 They are named `penstock-*`. The file `owner` in each is locked (flock) as long as its process lives: the kernel takes
-the lock back when the process dies, so whoever makes the next directory can tell which ones a crash has left, and
-removes them. Numbers of processes would not tell: they are used again, and containers have their own.
+the lock back when the process dies, so the next process can find and remove directories that a crash has left. Process
+ids would not do: they are reused, and containers have their own.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ class TemporaryDirectory:
             self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
             lock = _take(os.path.join(self.path, _OWNER), os.O_CREAT)
             if lock is not None:
-                break  # else somebody has taken it for an abandoned one, between its making and its locking
+                break  # else another process removed it as abandoned before it was locked
         self._lock = lock
 
     def remove(self) -> None:
@@ -36,7 +36,7 @@ class TemporaryDirectory:
 
 
 def remove_abandoned(parent: str) -> None:
-    """Remove what processes that died without stopping their brokers have left in `parent`."""
+    """Remove the directories that crashed processes have left in `parent`."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(parent):
             if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):

@@ -14,8 +14,8 @@ import unittest
 from collections.abc import Mapping
 from typing import ClassVar
 
+from penstock.embedded.base import Setting
 from penstock.embedded.broker import Broker
-from penstock.embedded.hosted import Setting
 from penstock.embedded.topics import Topic
 
 

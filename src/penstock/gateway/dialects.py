@@ -1,4 +1,4 @@
-"""What else is spoken on the Kafka port, by the first byte a client sends.
+"""Other protocols on the Kafka port, by the first byte that a client sends.
 
 A Kafka frame begins with its length, whose first byte is 0 for any frame below 16 MiB and at most 7 for one below
 128 MiB, so { (0x7B) can only be the beginning of JSON.
@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.server.connection_host import ConnectionHost, Dialect, DialectConnection, Peer
+from penstock.server.connections import ConnectionContext, Dialect, DialectConnection, Peer
 from penstock.server.context import Services
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def dialects(services: Services) -> Mapping[int, Dialect]:
 
 
 class _LazyJsonLines:
-    """Loads the dialect with the first client that speaks it, so that it costs no start anything."""
+    """Loads the dialect with its first client, so that it does not slow the start."""
 
     __slots__ = ("_dialect", "_services")
 
@@ -30,7 +30,7 @@ class _LazyJsonLines:
         self._dialect: JsonLines | None = None
 
     def __call__(
-        self, host: ConnectionHost, transport: asyncio.Transport, peer: Peer, received: bytes
+        self, host: ConnectionContext, transport: asyncio.Transport, peer: Peer, received: bytes
     ) -> DialectConnection:
         if self._dialect is None:
             from penstock.gateway.json_lines import JsonLines  # noqa: PLC0415  see the class

@@ -1,8 +1,8 @@
 """Requests of the text dialects that another broker must serve: its partition's leader, its group's coordinator.
 
-They go through `client.cluster`, as those of the HTTP gateway do, to the listener that the client has chosen. The other
-broker checks its ACLs again. It sees an anonymous user: a client that is known by a certificate cannot be passed on,
-because this broker does not have its key, and is sent to the right broker instead.
+They go through `client.aio`, as those of the HTTP gateway do, to the listener that the client has chosen. The other
+broker checks its ACLs again. It sees an anonymous user: requests of a client with a certificate cannot be forwarded,
+because this broker does not have its key; the client is told to connect to the right broker.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
-from penstock.client.cluster import (
+from penstock.client.aio import (
     EARLIEST,
     BrokerError,
     Client,
@@ -31,7 +31,7 @@ from penstock.protocol.messages import offset_commit
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.security.principal import ANONYMOUS
-from penstock.server.connection_host import Peer
+from penstock.server.connections import Peer
 from penstock.server.context import Services
 
 _DEADLINE_MS: Final = 20_000
@@ -39,7 +39,7 @@ _COMMIT_VERSION_MAX: Final = 9  # later versions know topics by id only
 
 
 class Forwarder:
-    """Passes on the requests of one connection. Connects when first needed."""
+    """Forwards the requests of one connection. Connects when first needed."""
 
     def __init__(self, services: Services, peer: Peer, client_id: str) -> None:
         self._services = services
@@ -49,7 +49,7 @@ class Forwarder:
 
     @property
     def _client(self) -> Client:
-        """Raises `PartitionRefused` when requests of this client cannot be passed on."""
+        """Raises `PartitionRefused` when requests of this client cannot be forwarded."""
         if self._made is None:
             self._made = self._make()
         return self._made
@@ -59,7 +59,7 @@ class Forwarder:
         if self._peer.principal != ANONYMOUS:
             raise PartitionRefused(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
-                f"another broker serves this, and {self._peer.principal} cannot be passed on to it: "
+                f"another broker serves this, and {self._peer.principal} cannot be forwarded to it: "
                 "connect to that one",
             )
         brokers = self._services.controller.image.active_brokers()
@@ -83,18 +83,18 @@ class Forwarder:
             await self._made.close()
 
     async def until_done(self, what: str, attempt: Callable[[], Awaitable[None]]) -> None:
-        """Repeat what raises `Retry`, waiting longer each time."""
+        """Repeat an attempt that raises `Retry`, with backoff."""
         with _refusals(what):
             await self._client.until_done(what, attempt)
 
     # -- partitions
 
     async def produce(self, where: TopicPartition, record: NewRecord) -> int:
-        with _refusals(f"{where} did not take it"):
+        with _refusals(f"{where} rejected the record"):
             (produced,) = await self._client.produce(where.topic, where.partition, [record])
         if produced.error:
-            said = produced.message or produced.error.name
-            raise PartitionRefused(produced.error, f"{where} did not take it: {said}")
+            reason = produced.message or produced.error.name
+            raise PartitionRefused(produced.error, f"{where} rejected the record: {reason}")
         return produced.offset
 
     async def log_start_offset(self, where: TopicPartition) -> int:
@@ -130,7 +130,7 @@ class Forwarder:
 
 @contextlib.contextmanager
 def _refusals(what: str) -> Iterator[None]:
-    """Raise what a client of the cluster raises as the dialects' own error."""
+    """Turn errors of the client into `PartitionRefused`."""
     try:
         yield
     except BrokerError as error:

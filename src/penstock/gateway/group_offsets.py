@@ -5,7 +5,7 @@ from typing import Protocol
 
 from penstock.client.metadata import TopicPartition
 from penstock.gateway.partitions import PartitionRefused
-from penstock.groups.committing import Committer, commit, fetch
+from penstock.groups.offset_requests import Committer, commit, fetch
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.wire import ZERO_UUID
@@ -18,8 +18,8 @@ _NOT_HERE = (
 )
 
 
-class Elsewhere(Protocol):
-    """Asks the broker that coordinates a group; both raise `PartitionRefused`."""
+class RemoteCoordinator(Protocol):
+    """Forwards to the coordinator of a group; both raise `PartitionRefused`."""
 
     async def commit(self, group: str, where: TopicPartition, offset: int) -> None: ...
 
@@ -29,14 +29,14 @@ class Elsewhere(Protocol):
 class GroupOffsets:
     """Keeps offsets with the group coordinator, as a Kafka consumer does that manages its partitions itself."""
 
-    def __init__(self, services: Services, elsewhere: Elsewhere) -> None:
+    def __init__(self, services: Services, remote: RemoteCoordinator) -> None:
         self._services = services
-        self._elsewhere = elsewhere
+        self._remote = remote
 
     async def commit(self, group: str, where: TopicPartition, offset: int) -> None:
         """Returns when the offset is durable. Raises `PartitionRefused`."""
         groups = self._services.groups
-        await groups.ready_home(group)
+        await groups.ensure_ready(group)
         known = self._services.controller.image.topics.get(where.topic)
         value = OffsetCommitValue(
             offset=offset,
@@ -47,7 +47,7 @@ class GroupOffsets:
         outcome = commit(groups, Committer(group_id=group), [(key, value)])
         code = await outcome if isinstance(outcome, Awaitable) else outcome
         if code in _NOT_HERE:
-            await self._elsewhere.commit(group, where, offset)
+            await self._remote.commit(group, where, offset)
         elif code == ErrorCode.UNKNOWN_MEMBER_ID:
             raise PartitionRefused(
                 code, f"group {group!r} has members: only they may commit until they have left"
@@ -56,13 +56,13 @@ class GroupOffsets:
             raise PartitionRefused(code, f"group {group!r} cannot commit now: {code.name}")
 
     async def committed(self, group: str, where: TopicPartition) -> int | None:
-        """The offset to go on from; None when the group never committed one. Raises `PartitionRefused`."""
+        """The committed offset; None without one. Raises `PartitionRefused`."""
         groups = self._services.groups
-        await groups.ready_home(group)
+        await groups.ensure_ready(group)
         outcome = fetch(groups, group, [where], require_stable=False)
         fetched = await outcome if isinstance(outcome, Awaitable) else outcome
         if fetched in _NOT_HERE:
-            return await self._elsewhere.committed(group, where)
+            return await self._remote.committed(group, where)
         if isinstance(fetched, ErrorCode):
             raise PartitionRefused(fetched, f"the offsets of group {group!r} cannot be read: {fetched.name}")
         value = fetched[0].value

@@ -1,8 +1,8 @@
 """Golog's dialect: a JSON object for each request, answered in order by lines of text, for a person with `nc`.
 
-The words are in `json_requests`. Produces are appended as they arrive and acknowledged in order when they are
+The requests are in `json_requests`. Produces are appended as they arrive and acknowledged in order when they are
 durable, so that many of them share one disk sync; any other request waits until those before it are answered, so
-that a fetch sees what its client produced. A connection survives every mistake that can be told in one line.
+that a fetch sees what its client produced. A connection survives every invalid request.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ import logging
 from collections import deque
 from collections.abc import Awaitable
 
-from penstock.client.blocking.retry import Retry
-from penstock.client.cluster.fetching import FetchLimits
+from penstock.client.core.fetching import FetchLimits
+from penstock.client.errors import Retry
 from penstock.client.metadata import TopicPartition
-from penstock.config.themes.replication import AUTO_CREATE_TOPICS_ENABLE, NUM_PARTITIONS
+from penstock.config.settings.replication import AUTO_CREATE_TOPICS_ENABLE, NUM_PARTITIONS
 from penstock.gateway.forwarding import Forwarder
 from penstock.gateway.group_offsets import GroupOffsets
 from penstock.gateway.json_requests import (
@@ -37,7 +37,7 @@ from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequest
 from penstock.protocol.records.builder import NewRecord
 from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
-from penstock.server.connection_host import ConnectionHost, DialectConnection, Peer
+from penstock.server.connections import ConnectionContext, DialectConnection, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import metadata
 
@@ -46,9 +46,9 @@ log = logging.getLogger(__name__)
 TEXT_BYTES_MAX = 8 * 1024 * 1024  # one request; a megabyte of message may be six of escapes
 _WAITING_MAX = 64  # requests that were read but not begun
 _WAITING_BYTES_MAX = 1024 * 1024
-_HELD_BYTES_UNCOUNTED = 64 * 1024  # what every connection may keep without being asked about it
+_HELD_BYTES_UNCOUNTED = 64 * 1024  # the memory of a connection that is not counted
 _PENDING_MAX = 256  # produces that were appended but not acknowledged
-_READ_BYTES = 128 * 1024  # what a fetch decodes before it lets others run
+_READ_BYTES = 128 * 1024  # decoded by a fetch between two yields to the loop
 _READ_RECORDS = 1_000_000
 _METADATA_VERSION = 12
 _CLIENT_ID = "json-lines"
@@ -65,13 +65,13 @@ class JsonLines:
         self._services = services
 
     def connect(
-        self, host: ConnectionHost, transport: asyncio.Transport, peer: Peer, received: bytes
+        self, host: ConnectionContext, transport: asyncio.Transport, peer: Peer, received: bytes
     ) -> "JsonLinesConnection":
         return JsonLinesConnection(_Requests(self._services, peer), host, transport, peer, received)
 
 
 class _Requests:
-    """What one client may ask for, and how the broker does it."""
+    """The requests of one client."""
 
     def __init__(self, services: Services, peer: Peer) -> None:
         self._services = services
@@ -99,7 +99,7 @@ class _Requests:
         return self.partition(request.topic, request.partition).produce(record)
 
     def require(self, operation: Operation, resource_type: ResourceType, name: str) -> None:
-        """Raises when the client may not do this, before it is told anything of the resource."""
+        """Raise `PartitionRefused` when the client may not do this, before anything of the resource is disclosed."""
         peer = self._peer
         if self._services.authorizer.allows(peer.principal, peer.host, operation, resource_type, name):
             return
@@ -107,10 +107,10 @@ class _Requests:
         kind = resource_type.name.lower()
         raise PartitionRefused(code, f"{peer.principal} may not {operation.name} {kind} {name!r}")
 
-    async def make_topic(self, topic: str, index: int) -> None:
-        """Create a topic by asking for it, as a Kafka producer does; raises when the broker will not.
+    async def create_topic(self, topic: str, index: int) -> None:
+        """Auto-create a topic, as a Kafka producer does; raises when the broker rejects it.
 
-        A topic that would not have the partition is not made.
+        A topic that would not have the partition is not created.
         """
         config = self._services.config
         count = config[NUM_PARTITIONS]
@@ -125,17 +125,17 @@ class _Requests:
             metadata.handle(context, asked)
             await self._services.auto_creation.until_done(topic)
             code = ErrorCode(metadata.handle(context, asked).topics[0].error_code)
-            if (
-                is_retriable(code) and config[AUTO_CREATE_TOPICS_ENABLE]
-            ):  # this broker hears of it in a moment
-                raise Retry(f"topic {topic!r} is not made yet: {code.name}")
+            if is_retriable(code) and config[AUTO_CREATE_TOPICS_ENABLE]:  # its metadata has not arrived yet
+                raise Retry(f"topic {topic!r} is not created yet: {code.name}")
             if code:
-                raise PartitionRefused(code, f"topic {topic!r} does not exist and was not made: {code.name}")
+                raise PartitionRefused(
+                    code, f"topic {topic!r} does not exist and was not created: {code.name}"
+                )
 
-        await self._forwarder.until_done(f"making topic {topic!r}", attempt)
+        await self._forwarder.until_done(f"creating topic {topic!r}", attempt)
 
     async def start_of(self, request: Fetch) -> int:
-        """Where a fetch begins: at its offset, at its group's, or at the start; never before what is left."""
+        """The first offset of a fetch: its own, its group's, or the log start; never before the log start."""
         self.require(Operation.READ, ResourceType.TOPIC, request.topic)
         log_start_offset = await self.partition(request.topic, request.partition).log_start_offset()
         offset = request.offset
@@ -167,7 +167,7 @@ class JsonLinesConnection(DialectConnection):
     def __init__(
         self,
         requests: _Requests,
-        host: ConnectionHost,
+        host: ConnectionContext,
         transport: asyncio.Transport,
         peer: Peer,
         received: bytes,
@@ -211,7 +211,7 @@ class JsonLinesConnection(DialectConnection):
 
     def close(self, reason: str) -> None:
         if reason:
-            self._host.tell_closing(self.peer, reason)
+            self._host.log_closing(self.peer, reason)
         self._transport.close()
 
     def abort(self) -> None:
@@ -226,22 +226,22 @@ class JsonLinesConnection(DialectConnection):
 
     @property
     def is_waiting_for_answers(self) -> bool:
-        """Who does not read them is not."""
+        """False for a client that does not read its responses."""
         return bool(self._waiting or self._pending) and self._writable.is_set()
 
     # -- what it holds in memory
 
     def give_up_frame(self) -> None:
         held_bytes = self._waiting_bytes + self._stream.unfinished_bytes
-        self._host.tell_closing(
+        self._host.log_closing(
             self.peer,
             f"it has sent {held_bytes} bytes of requests that are not done, and others need the memory "
             "(queued.max.request.bytes)",
         )
         self.abort()  # it may be one that reads no answers
 
-    def look_for_room(self) -> None:
-        """Never asked for: what waits is bounded here."""
+    def resume_if_room(self) -> None:
+        """Not needed: the queue is bounded here."""
 
     def _note_held(self) -> None:
         held_bytes = self._waiting_bytes + self._stream.unfinished_bytes
@@ -298,7 +298,7 @@ class JsonLinesConnection(DialectConnection):
                     self._note_held()
                     self._resume_if_room()
                     await self._answer(item)
-                await self._settle()
+                await self._acknowledge()
                 if self._waiting:
                     continue
                 if self._is_ending:
@@ -315,36 +315,38 @@ class JsonLinesConnection(DialectConnection):
                 raise RequestError("INVALID_JSON", item.reason)  # noqa: TRY301  one place answers all mistakes
             await self._perform(decode_request(item), len(item))
         except (RequestError, PartitionRefused) as error:
-            await self._settle()
+            await self._acknowledge()
             await self._write(_line_of(error))
         except Exception as error:  # noqa: BLE001 - logged there
             self._host.log_failure(self.peer, error)
-            await self._settle()
-            await self._write(error_line("UNKNOWN_SERVER_ERROR", "the broker failed; its log says how"))
+            await self._acknowledge()
+            await self._write(
+                error_line("UNKNOWN_SERVER_ERROR", "unhandled error in the broker: see its log")
+            )
 
     async def _perform(self, request: Request, size_bytes: int) -> None:
         if isinstance(request, Produce):
             self._requests.require(Operation.WRITE, ResourceType.TOPIC, request.topic)
             if self._requests.is_unknown(request.topic):
-                await self._settle()
-                await self._requests.make_topic(request.topic, request.partition)
+                await self._acknowledge()
+                await self._requests.create_topic(request.topic, request.partition)
             self._pending.append(self._requests.begin_produce(request))
             partition = self._requests.partition(request.topic, request.partition)
             wait_ms = partition.wait_after_produce_ms(size_bytes)
             if wait_ms >= 1 or len(self._pending) >= _PENDING_MAX:
-                await self._settle()
+                await self._acknowledge()
             if wait_ms >= 1:
                 await self._host.clock.sleep(wait_ms)
             return
-        await self._settle()
+        await self._acknowledge()
         if isinstance(request, Commit):
             await self._requests.commit(request)
             await self._write(committed_line(request.offset))
         else:
             await self._fetch(request)
 
-    async def _settle(self) -> None:
-        """Acknowledge, in order, everything that was produced."""
+    async def _acknowledge(self) -> None:
+        """Acknowledge, in order, all pending produces."""
         lines: list[bytes] = []
         while self._pending:
             try:

@@ -8,7 +8,7 @@
 
 These are Golog's words, to which a key, a group, `max_messages` and `"format":"json"` are added. A fetch answers one
 line for each message and none when there is nothing new; with the format json each line is an object that keeps what
-plain text cannot, and a last line tells how far the fetch went.
+plain text cannot, and a last line shows how far the fetch went.
 """
 
 from base64 import b64encode

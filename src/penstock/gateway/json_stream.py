@@ -1,8 +1,8 @@
 """Cut a stream of bytes into JSON objects, whether they stand on one line or are spread over several.
 
 Pure: bytes in, texts out. A text ends where its outermost brace closes, so nothing has to follow it. What cannot be
-the beginning of an object is given up as soon as that is certain, and reading goes on behind it: at the next line, or
-at a brace that opens a line where no value can stand, because whoever forgot a brace goes on with a new request.
+the beginning of an object is dropped as soon as that is certain, and parsing resumes at the next line, or at a brace
+that opens a line where no value is allowed: a client that forgot a brace continues with a new request.
 """
 
 import re
@@ -40,7 +40,7 @@ _WORDS = {
 
 
 class Malformed(msgspec.Struct, frozen=True):
-    """Bytes that were given up, and why."""
+    """Bytes that were dropped, and why."""
 
     reason: str
 
@@ -61,28 +61,28 @@ class JsonStream:
     def __init__(self, text_bytes_max: int) -> None:
         self._text_bytes_max = text_bytes_max
         self._buffer = bytearray()
-        self._position = 0  # everything before it was looked at
+        self._position = 0  # everything before it was parsed
         self._nesting = bytearray()  # the brackets that are open
         self._expected = _KEY_OR_END
         self._in_string = False
-        self._is_skipping = False  # up to the end of a line that was given up
+        self._is_skipping = False  # up to the end of an invalid line
 
     @property
     def unfinished_bytes(self) -> int:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> list[bytes | Malformed]:
-        """The objects that `data` completes, in order, with what had to be given up in between."""
+        """The objects that `data` completes, in order, with the errors in between."""
         self._buffer += data
         found: list[bytes | Malformed] = []
         while (item := self._next()) is not None:
             found.append(item)
         if len(self._buffer) > self._text_bytes_max:
-            found.append(self._give_up(f"a request is longer than {self._text_bytes_max} bytes"))
+            found.append(self._drop(f"a request is longer than {self._text_bytes_max} bytes"))
         return found
 
     def end(self) -> Malformed | None:
-        """What to say when no more bytes come: an object that was begun will never be whole."""
+        """The error at the end of the stream, when an object is incomplete."""
         if self._is_skipping or not self._buffer.strip(_WHITESPACE):
             return None
         return Malformed("the connection ended in the middle of a request")
@@ -96,7 +96,7 @@ class JsonStream:
             if start is None:
                 return None
             if self._buffer[0] != _OPENING:
-                return self._give_up("a request is a JSON object and begins with {")
+                return self._drop("a request is a JSON object and begins with {")
             self._nesting.append(_OPENING)
             self._expected = _KEY_OR_END
             self._position = 1
@@ -110,7 +110,7 @@ class JsonStream:
                 if ended_by is None:
                     return None
                 if ended_by == _NEWLINE:
-                    return self._give_up("a string has no end on its line")
+                    return self._drop("a string has no end on its line")
                 self._in_string = False
                 self._expected = _COLON if self._expected in (_KEY, _KEY_OR_END) else self._after_value()
             match = _NOT_WHITESPACE.search(self._buffer, self._position)
@@ -131,7 +131,7 @@ class JsonStream:
                 self._in_string = True
             elif byte in b"{[":
                 if len(self._nesting) == DEPTH_MAX:
-                    return self._give_up(f"a request is nested deeper than {DEPTH_MAX}")
+                    return self._drop(f"a request is nested deeper than {DEPTH_MAX}")
                 self._nesting.append(byte)
                 self._expected = _KEY_OR_END if byte == _OPENING else _VALUE_OR_END
             elif byte in b"}]":
@@ -169,7 +169,7 @@ class JsonStream:
         scalar = match.group()
         if not (_BEGINS_SCALAR.fullmatch(scalar) and len(scalar) < _SCALAR_BYTES_MAX):
             self._position = at + 1
-            return self._give_up("neither a string, a number, true, false nor null")
+            return self._drop("neither a string, a number, true, false nor null")
         self._position = at
         if match.end() < len(self._buffer):
             self._position = match.end()
@@ -177,17 +177,17 @@ class JsonStream:
         return None
 
     def _refuse(self, at: int, byte: int) -> Malformed:
-        """Give up on a byte that no JSON can have here."""
+        """Drop an object because of a byte that JSON does not allow here."""
         begins_line = _NEWLINE in self._buffer[len(self._buffer[:at].rstrip(_WHITESPACE)) : at]
         if byte == _OPENING and begins_line:
             self._take(at)
             return Malformed("an object is not closed before the next one begins")
         self._position = at + 1
         named = chr(byte) if byte < 128 else "a byte outside of a string"
-        return self._give_up(f"{named} stands where {_WORDS[self._expected]} must stand")
+        return self._drop(f"{named} stands where {_WORDS[self._expected]} must stand")
 
     def _take(self, size: int) -> bytes:
-        """Remove what was read so far and begin anew behind it."""
+        """Remove the bytes that were parsed."""
         text = bytes(self._buffer[:size])
         del self._buffer[:size]
         self._position = 0
@@ -195,8 +195,8 @@ class JsonStream:
         self._in_string = False
         return text
 
-    def _give_up(self, reason: str) -> Malformed:
-        """Begin anew at the line after the one that was being read."""
+    def _drop(self, reason: str) -> Malformed:
+        """Resume at the next line."""
         # The position may stand behind a newline that ended a string: that line is over already.
         self._take(max(self._position - 1, 0))
         self._is_skipping = True
@@ -204,7 +204,7 @@ class JsonStream:
         return Malformed(reason)
 
     def _skip_line(self) -> bool:
-        """Drop the rest of a line that was given up; False when its end has not arrived."""
+        """Drop the rest of an invalid line; False when its end has not arrived."""
         end = self._buffer.find(b"\n")
         if end < 0:
             self._buffer.clear()

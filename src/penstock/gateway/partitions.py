@@ -1,17 +1,15 @@
-"""One partition as the text dialects see it: produce one record, read on from an offset.
+"""One partition for the text dialects: produce one record, fetch from an offset.
 
-Both go through the handlers that serve Kafka clients, here or on the broker that leads the partition; there is no other
-way in.
+Both go through the handlers that serve Kafka clients, here or on the broker that leads the partition.
 """
 
 import asyncio
 from collections.abc import Awaitable
 from typing import Protocol
 
-from penstock.client.cluster.fetching import FetchedPartition, FetchLimits, read_partition, request_for
+from penstock.client.core.fetching import FetchedPartition, FetchLimits, read_partition, request_for
 from penstock.client.metadata import TopicPartition
 from penstock.cluster.replica import Replica
-from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchRequest, FetchResponse
 from penstock.protocol.messages.produce import (
@@ -23,7 +21,8 @@ from penstock.protocol.messages.produce import (
 )
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.server.connection_host import Peer
+from penstock.runtime.completion import Reply
+from penstock.server.connections import Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import fetch, produce
 
@@ -34,7 +33,7 @@ _TIMEOUT_MS = 30_000
 
 
 class PartitionRefused(Exception):
-    """What the broker says instead of doing it."""
+    """The broker rejected the request; the message says why."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -42,8 +41,8 @@ class PartitionRefused(Exception):
         self.message = message
 
 
-class Elsewhere(Protocol):
-    """What another broker must do; each raises `PartitionRefused`."""
+class RemoteLeader(Protocol):
+    """Forwards to another broker; each raises `PartitionRefused`."""
 
     async def produce(self, where: TopicPartition, record: NewRecord) -> int: ...
 
@@ -53,17 +52,17 @@ class Elsewhere(Protocol):
 
 
 class Partition:
-    """A topic's partition through the eyes of one client, whichever broker leads it."""
+    """A partition as one client uses it, whichever broker leads it."""
 
-    __slots__ = ("_client_id", "_elsewhere", "_peer", "_services", "_where")
+    __slots__ = ("_client_id", "_peer", "_remote", "_services", "_where")
 
     def __init__(
-        self, services: Services, peer: Peer, client_id: str, elsewhere: Elsewhere, where: TopicPartition
+        self, services: Services, peer: Peer, client_id: str, remote: RemoteLeader, where: TopicPartition
     ) -> None:
         self._services = services
         self._peer = peer
         self._client_id = client_id
-        self._elsewhere = elsewhere
+        self._remote = remote
         self._where = where
 
     def leader_here(self) -> Replica | None:
@@ -87,7 +86,7 @@ class Partition:
     def produce(self, record: NewRecord) -> Awaitable[int]:
         """Append now; the result is the record's offset, given when it is acknowledged as with acks=all."""
         if self.leader_here() is None:
-            return asyncio.ensure_future(self._elsewhere.produce(self._where, record))
+            return asyncio.ensure_future(self._remote.produce(self._where, record))
         records = memoryview(bytearray(build_batch([record])))
         data = PartitionProduceData(index=self._where.partition, records=records)
         request = ProduceRequest(
@@ -108,25 +107,25 @@ class Partition:
         if result.error_code:
             code = ErrorCode(result.error_code)
             reasons = [e.batch_index_error_message for e in result.record_errors]
-            said = next((text for text in (*reasons, result.error_message) if text), code.name)
-            raise PartitionRefused(code, f"{self._where} did not take it: {said}")
+            reason = next((text for text in (*reasons, result.error_message) if text), code.name)
+            raise PartitionRefused(code, f"{self._where} rejected the record: {reason}")
         return result.base_offset
 
     def wait_after_produce_ms(self, size_bytes: int) -> float:
-        """How long the client must wait now, having sent so much."""
+        """The throttle time of the client after so many bytes."""
         quotas = self._services.quotas
         return quotas.wait_after_produce_ms(self._peer, self._client_id, size_bytes)
 
     async def log_start_offset(self) -> int:
         leader = self.leader_here()
         if leader is None:
-            return await self._elsewhere.log_start_offset(self._where)
+            return await self._remote.log_start_offset(self._where)
         return leader.log.log_start_offset
 
     async def read(self, offset: int, limits: FetchLimits) -> FetchedPartition:
         """Records from `offset` on; does not wait for new ones."""
         if self.leader_here() is None:
-            fetched = await self._elsewhere.read(self._where, offset, limits)
+            fetched = await self._remote.read(self._where, offset, limits)
         else:
             fetched = await self._read_here(offset, limits)
         if fetched.error:

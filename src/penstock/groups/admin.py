@@ -1,4 +1,4 @@
-"""Listing, describing and deleting groups."""
+"""Lists, describes and deletes groups."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -6,9 +6,11 @@ from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.classic.states import State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
+from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.coordinator import GroupCoordinator
-from penstock.groups.shard import GroupShard
-from penstock.groups.share import offsets as share_offsets
+from penstock.groups.services import share_offsets
+from penstock.groups.shard.shard import GroupShard
+from penstock.groups.share.group import ShareGroup
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from penstock.protocol.messages.list_groups import ListedGroup
@@ -21,12 +23,12 @@ SHARE_TYPE = "share"
 async def list_groups(
     groups: GroupCoordinator, states: Collection[str], types: Collection[str]
 ) -> list[ListedGroup] | ErrorCode:
-    """The groups coordinated here; filters take names in any case, and none at all takes every group."""
+    """Return the groups of this coordinator, filtered by case-insensitive names; an empty filter selects all."""
     if groups.shards.is_loading:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     wanted_states = {state.lower() for state in states}
     wanted_types = {each.lower() for each in types}
-    found = await groups.shards.look_at_all(_listed)
+    found = await groups.shards.read_committed(_listed)
     if isinstance(found, ErrorCode):
         return found
     return [
@@ -38,31 +40,22 @@ async def list_groups(
 
 
 def _listed(shard: GroupShard) -> Iterator[ListedGroup]:
-    for group in shard.groups.values():
+    groups: tuple[tuple[ClassicGroup | ConsumerGroup | ShareGroup, str, str], ...] = (
+        *((each, each.protocol_type or "", CLASSIC_TYPE) for each in shard.groups.values()),
+        *((each, CONSUMER_PROTOCOL, CONSUMER_TYPE) for each in shard.consumers.values()),
+        *((each, SHARE_TYPE, SHARE_TYPE) for each in shard.shares.values()),
+    )
+    for group, protocol_type, group_type in groups:
         yield ListedGroup(
             group_id=group.group_id,
-            protocol_type=group.protocol_type or "",
+            protocol_type=protocol_type,
             group_state=group.state.value,
-            group_type=CLASSIC_TYPE,
-        )
-    for consumer in shard.consumers.values():
-        yield ListedGroup(
-            group_id=consumer.group_id,
-            protocol_type=CONSUMER_PROTOCOL,
-            group_state=consumer.state.value,
-            group_type=CONSUMER_TYPE,
-        )
-    for share in shard.shares.values():
-        yield ListedGroup(
-            group_id=share.group_id,
-            protocol_type=SHARE_TYPE,
-            group_state=share.state.value,
-            group_type=SHARE_TYPE,
+            group_type=group_type,
         )
 
 
 def describe(groups: GroupCoordinator, group_id: str) -> DescribedGroup | ErrorCode:
-    """A classic group; GROUP_ID_NOT_FOUND when there is none of that name."""
+    """Describe a classic group."""
     shard = groups.find(group_id)
     if isinstance(shard, ErrorCode):
         return shard
@@ -71,7 +64,7 @@ def describe(groups: GroupCoordinator, group_id: str) -> DescribedGroup | ErrorC
 
 
 def _described(group: ClassicGroup) -> DescribedGroup:
-    """Metadata is shown of a group at rest only: while it rebalances, members may speak of different protocols."""
+    """Metadata is shown for a stable group only: during a rebalance members may have different protocols."""
     protocol = group.protocol_name if group.state is State.STABLE else None
     return DescribedGroup(
         group_id=group.group_id,
@@ -93,7 +86,7 @@ def _described(group: ClassicGroup) -> DescribedGroup:
 
 
 async def delete_groups(groups: GroupCoordinator, group_ids: Sequence[str]) -> dict[str, ErrorCode]:
-    """Delete groups that have no members, with their offsets; the answer comes when that is committed."""
+    """Delete groups that have no members, with their offsets, and wait until that is committed."""
     codes: dict[str, ErrorCode] = {}
     written = {}
     for group_id in dict.fromkeys(group_ids):
@@ -105,7 +98,7 @@ async def delete_groups(groups: GroupCoordinator, group_ids: Sequence[str]) -> d
         if code:
             codes[group_id] = code
             continue
-        deletion = shard.state.delete_group(group_id, groups.moment())
+        deletion = shard.state.delete_group(group_id, groups.now())
         if isinstance(deletion, ErrorCode):
             codes[group_id] = deletion
             continue

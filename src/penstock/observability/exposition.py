@@ -1,7 +1,7 @@
 """Numbers for Prometheus: its text format (version 0.0.4), written from plain values.
 
-The library that usually does this locks and hashes labels at each increment. Here whoever counts has an int of its
-own, and a scrape asks for all of them; only this module knows the format.
+The library that usually does this locks and hashes labels at each increment. Here every part counts with its own
+ints, and a scrape reads all of them; only this module knows the format.
 """
 
 from bisect import bisect_left
@@ -25,7 +25,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Histogram:
-    """How often values fell below each bound; `observe` is cheap enough for every request."""
+    """Counts of values below each bound; `observe` is cheap enough for every request."""
 
     __slots__ = ("bounds", "counts", "total")
 

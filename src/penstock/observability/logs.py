@@ -1,4 +1,4 @@
-"""Where log lines go: standard error, as readable text or as one JSON object a line.
+"""Logging to standard error, as text or as one JSON object per line.
 
 The standard library's `logging`, because a call below the level costs one comparison. Nothing here is global but
 the root logger's handler, which `configure_logging` replaces, so calling it twice does not double the lines.
@@ -66,7 +66,7 @@ def configure_logging(
             root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    # Nobody reads thread, process and task names here: collecting them for each record is the larger part of its cost.
+    # Thread, process and task names are not logged: collecting them is the larger part of the cost of a record.
     logging.logThreads = False
     logging.logProcesses = False
     logging.logMultiprocessing = False

@@ -1,4 +1,4 @@
-"""How late the event loop is: what comes due waits so long for what runs before it.
+"""The delay of the event loop: how long a due timer waits for running callbacks.
 
 A timer is set again and again; how much later than asked it fires is how long something held the loop, or how long
 the queue before it was.

@@ -8,12 +8,14 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from penstock.protocol.apis import APIS, request_header_version, response_header_version
 from penstock.protocol.errors import ProtocolError
-from penstock.protocol.request_header import RequestHeader
 from penstock.protocol.wire import (
     Budget,
     Buffer,
+    RecordsByReference,
     read_nullable_string,
     skip_tagged_fields,
     truncated,
@@ -30,6 +32,15 @@ _TAGGED_RESPONSES: Final = frozenset(
     if response_header_version(spec.key, version) == 1
 )
 """One look for each response, instead of three calls."""
+
+
+class RequestHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A null client id is read as an empty one, as Kafka does."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str = ""
 
 
 def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int]:
@@ -96,6 +107,23 @@ def encode_response_frame(
     encode_into(out, message, api_version)
     _SIZE.pack_into(out, 0, len(out) - _SIZE.size)
     return (out,)
+
+
+def encode_response_buffers(
+    api_key: int,
+    encode_into: Callable[[bytearray, Any, int], None],
+    message: Any,
+    api_version: int,
+    correlation_id: int,
+) -> list[Buffer]:
+    """Encode a whole response with records as several buffers, without a copy of the records."""
+    out = RecordsByReference(_SIZE.size)
+    out.records = []
+    encode_response_header(out, api_key, api_version, correlation_id)
+    encode_into(out, message, api_version)
+    buffers = out.buffers()
+    _SIZE.pack_into(out, 0, sum(map(len, buffers)) - _SIZE.size)
+    return buffers
 
 
 def decode_response_header(buf: Buffer, api_key: int, api_version: int, pos: int = 0) -> tuple[int, int]:

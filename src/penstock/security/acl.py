@@ -1,4 +1,4 @@
-"""What an ACL says: who, from where, may or may not do what to which resources. And filters that find ACLs.
+"""ACLs: who, from where, may or may not do what to which resources; and filters of ACLs.
 
 The numbers are the protocol's, as they stand in cluster metadata, so that an entry of a later version, with a number
 that is not known here, is kept as it is.

@@ -1,8 +1,8 @@
-"""Decides by ACLs, as Kafka's StandardAuthorizer does.
+"""Authorization by ACLs, as Kafka's StandardAuthorizer does it.
 
-Super users may do anything. Else a denial that matches wins, then a permission that matches. A resource that no ACL is
-about is nobody's, or with `allow.everyone.if.no.acl.found` everybody's. Decisions are remembered until an ACL changes.
-Each new one is logged at debug level.
+Super users may do anything. Otherwise a matching DENY wins, then a matching ALLOW. A resource without ACLs is closed,
+or open with `allow.everyone.if.no.acl.found`. Decisions are cached until an ACL changes. Each new one is logged at
+debug level.
 """
 
 import logging
@@ -17,14 +17,14 @@ from penstock.security.resources import ResourceType
 log = logging.getLogger(__name__)
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_REMEMBERED_MAX = 10_000
-_REMEMBERED_NAME_MAX = 255  # longer ones are no topics, and whoever makes them up must not fill the memory
+_CACHED_MAX = 10_000
+_CACHED_NAME_MAX = 255  # longer names are invalid, and must not fill the cache
 
 _Question = tuple[Principal, str, Operation, ResourceType, str | None]
 
 
 class AclAuthorizer:
-    __slots__ = ("_default", "_entries", "_index", "_remembered", "_super_users")
+    __slots__ = ("_cache", "_default", "_entries", "_index", "_super_users")
 
     is_enforcing = True
 
@@ -35,10 +35,10 @@ class AclAuthorizer:
         self._default = allow_everyone_if_no_acl_found
         self._entries: dict[bytes, AccessControlEntry] = {}
         self._index = AclIndex()
-        self._remembered: dict[_Question, bool] = {}
+        self._cache: dict[_Question, bool] = {}
 
     def follow(self, acls: Mapping[bytes, AccessControlEntry], changed: Iterable[bytes]) -> None:
-        """Take over the ACLs with these ids as they are now, or are no more."""
+        """Apply the changed ACLs."""
         for acl_id in changed:
             old = self._entries.pop(acl_id, None)
             if old is not None:
@@ -47,7 +47,7 @@ class AclAuthorizer:
             if new is not None:
                 self._entries[acl_id] = new
                 self._index.add(new)
-        self._remembered.clear()
+        self._cache.clear()
 
     def allows(
         self, who: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
@@ -55,30 +55,30 @@ class AclAuthorizer:
         if who in self._super_users:
             return True
         question = (who, host, operation, resource_type, name)
-        known = self._remembered.get(question)
+        known = self._cache.get(question)
         if known is not None:
             return known
         verdict = self._index.verdict(str(who), comparable_host(host), operation, resource_type, name)
-        return self._remember(question, self._default if verdict is None else verdict)
+        return self._store(question, self._default if verdict is None else verdict)
 
     def allows_some(
         self, who: Principal, host: str, operation: Operation, resource_type: ResourceType
     ) -> bool:
-        # Kafka asks for a name that nobody uses first, for whom the default or a wildcard is enough.
+        # Like Kafka, first check a name that is not in use: the default or a wildcard may be enough.
         if self.allows(who, host, operation, resource_type, "hardcode"):
             return True
         question = (who, host, operation, resource_type, None)
-        known = self._remembered.get(question)
+        known = self._cache.get(question)
         if known is not None:
             return known
         answer = self._index.allows_some(str(who), comparable_host(host), operation, resource_type)
-        return self._remember(question, answer)
+        return self._store(question, answer)
 
-    def _remember(self, question: _Question, answer: bool) -> bool:
-        if len(self._remembered) >= _REMEMBERED_MAX:
-            self._remembered.clear()
-        if len(question[-1] or "") <= _REMEMBERED_NAME_MAX:
-            self._remembered[question] = answer
+    def _store(self, question: _Question, answer: bool) -> bool:
+        if len(self._cache) >= _CACHED_MAX:
+            self._cache.clear()
+        if len(question[-1] or "") <= _CACHED_NAME_MAX:
+            self._cache[question] = answer
         if log.isEnabledFor(logging.DEBUG):
             who, host, operation, resource_type, name = question
             log.debug(

@@ -34,7 +34,7 @@ class _Section:
         self.prefix_lengths: Counter[int] = Counter()
 
     def named(self, name: str) -> Iterator[_ByPrincipal]:
-        """What was said of the resource with this name, in whatever way."""
+        """The entries that match the resource with this name."""
         for key in (name, WILDCARD):
             found = self.literal.get(key)
             if found is not None:

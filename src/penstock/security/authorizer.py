@@ -1,4 +1,4 @@
-"""The question that every handler asks: may they do this?"""
+"""The interface of authorizers."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from penstock.security.resources import ResourceType
 class Authorizer(Protocol):
     @property
     def is_enforcing(self) -> bool:
-        """Whether there are ACLs at all: whoever asks about thousands of names need not when there are none."""
+        """Whether there are ACLs at all; if not, handlers need not check thousands of names."""
         ...
 
     def allows(

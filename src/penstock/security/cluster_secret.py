@@ -32,7 +32,7 @@ def parse_token(text: str) -> bytes:
 
 
 class ClusterSecret:
-    """What one broker knows of it. `value` and `cluster_id` are set when they are known."""
+    """The secret as one broker knows it. `value` and `cluster_id` are set when they are known."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Connections from one broker to another: over TLS if their listener has it, and logged in if it asks for that.
+"""Connections from one broker to another, with the TLS and SASL of the inter-broker listener.
 
-Which listener brokers use among themselves, and who they are there, the settings say: `inter.broker.listener.name`,
-`sasl.mechanism.inter.broker.protocol`, `sasl.jaas.config`. The metadata quorum uses the same one. Where that listener
-asks neither for a login nor for a certificate, brokers prove the secret of their cluster before anything else (ADR 19).
+The settings are `inter.broker.listener.name`, `sasl.mechanism.inter.broker.protocol` and `sasl.jaas.config`. The
+metadata quorum uses the same listener. If it requires neither a login nor a certificate, brokers first prove that they
+know the cluster secret (ADR 19).
 """
 
 import logging
@@ -16,10 +16,10 @@ from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
-from penstock.config.themes import security
-from penstock.observability.clock import Clock
-from penstock.observability.seldom import Seldom
+from penstock.config.settings import security
+from penstock.observability.log_limiter import LogLimiter
 from penstock.protocol.messages import sasl_authenticate, sasl_handshake
+from penstock.runtime.clock import Clock
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.sasl.cluster import NAME, OtherCluster, ProofFailed, client_proof
 from penstock.security.scram_credentials import SCRAM_BY_NAME
@@ -34,11 +34,11 @@ _MODULES = {"PLAIN": "PlainLoginModule", **dict.fromkeys(SCRAM_BY_NAME, "ScramLo
 
 
 class PeerRefused(ConnectionError):
-    """The other broker does not take this one's login, or cannot show who it is."""
+    """The other broker rejected this one's login, or could not prove its identity."""
 
 
 class NotAMember(PeerRefused):
-    """The other broker, or this one, could not prove that it knows the secret of the cluster."""
+    """The other broker, or this one, could not prove that it knows the cluster secret."""
 
 
 class Dialer:
@@ -51,23 +51,23 @@ class Dialer:
         *,
         client_id: str,
     ) -> None:
-        """Raises `ConfigError` when the settings do not say enough."""
+        """Raises `ConfigError` for incomplete settings."""
         settings = config()
         listener = settings.inter_broker_listener
         protocol = next(each.security_protocol for each in settings.listeners if each.name == listener)
         self._network = network
         self._client_id = client_id
         self._secret = secret
-        self._seldom = Seldom(clock)
+        self._log_limiter = LogLimiter(clock)
         self._tls: FollowedContext | None = None
         if protocol.endswith("SSL"):
             from penstock.security.tls import contexts  # noqa: PLC0415
 
             self._tls = contexts.FollowedContext(listener, config, contexts.client_context, clock)
         self.own_login = own_login(settings, listener) if protocol.startswith("SASL_") else None
-        """Who this broker is to others, where they ask."""
+        """The credentials of this broker, where others require a login."""
         self.proves_secret = not is_identified(settings)
-        """Whether brokers know each other by the secret of the cluster."""
+        """Whether brokers identify each other by the cluster secret."""
 
     async def open(self, endpoint: Endpoint) -> Connection:
         """Raises `OSError`."""
@@ -76,8 +76,8 @@ class Dialer:
             if self.proves_secret:
                 await self._prove(connection)
         except PeerRefused as error:
-            if self._seldom.times((endpoint.host, endpoint.port)):
-                log.warning("no connection to the broker at %s:%d: %s", endpoint.host, endpoint.port, error)
+            if self._log_limiter.times((endpoint.host, endpoint.port)):
+                log.warning("Cannot connect to the broker at %s:%d: %s", endpoint.host, endpoint.port, error)
             raise
         return connection
 
@@ -102,7 +102,7 @@ class Dialer:
             raise
 
     async def _prove_on(self, connection: Connection) -> None:
-        """Show the other broker that this one is a member, once it has shown that it is one itself."""
+        """Prove membership to the other broker, after it has proved its own."""
         answer: Any = await connection.call(
             sasl_handshake.API_KEY,
             _HANDSHAKE_VERSION,
@@ -110,7 +110,7 @@ class Dialer:
         )
         if answer.error_code:
             raise NotAMember(
-                "it takes no proof of a cluster's token: it has none yet, or is of an earlier version, or no Penstock"
+                "it accepts no proof of a cluster token: it has none yet, is an earlier version, or is not Penstock"
             )
         steps = client_proof(self._secret.nonce(), self._secret.of)
         message = next(steps)
@@ -118,7 +118,7 @@ class Dialer:
             request = sasl_authenticate.SaslAuthenticateRequest(auth_bytes=message)
             answer = await connection.call(sasl_authenticate.API_KEY, _AUTHENTICATE_VERSION, request)
             if answer.error_code:
-                raise NotAMember(f"it does not take this broker's token: {answer.error_message}")
+                raise NotAMember(f"it rejected this broker's token: {answer.error_message}")
             try:
                 message = steps.send(bytes(answer.auth_bytes))
             except OtherCluster as failure:
@@ -131,7 +131,7 @@ class Dialer:
 
 
 def is_identified(config: BrokerConfig) -> bool:
-    """Whether brokers show each other who they are as the settings say, by a login or by a certificate."""
+    """Whether brokers identify each other by a login or by a certificate."""
     listener = config.inter_broker_listener
     protocol = next(each.security_protocol for each in config.listeners if each.name == listener)
     if protocol == "SSL":
@@ -153,7 +153,7 @@ def own_login(config: BrokerConfig, listener: str) -> SaslSettings:
     user, password = (module.options.get(key, "") for key in ("username", "password")) if module else ("", "")
     if not user or not password:
         raise ConfigError(
-            f"brokers log in to each other by {mechanism} on listener {listener}, but sasl.jaas.config does not say "
-            f'who they are: set it to "{_MODULES[mechanism]} required username=\\"…\\" password=\\"…\\";"'
+            f"brokers log in to each other by {mechanism} on listener {listener}, but sasl.jaas.config has no "
+            f'credentials: set it to "{_MODULES[mechanism]} required username=\\"…\\" password=\\"…\\";"'
         )
     return SaslSettings(mechanism=mechanism, username=user, password=password)

@@ -1,8 +1,8 @@
-"""How often who somebody is was asked, and how it ended. Plain numbers; whoever shows metrics reads them."""
+"""Counters of logins and TLS handshakes."""
 
 
 class IdentityCounts:
-    """Of one listener."""
+    """The counters of one listener."""
 
     __slots__ = (
         "failed_logins",
@@ -19,6 +19,6 @@ class IdentityCounts:
         self.failed_logins = 0
         self.good_reauthentications = 0
         self.failed_reauthentications = 0
-        self.sessions_expired = 0  # connections closed because nobody logged in again in time (KIP-368)
+        self.sessions_expired = 0  # connections closed without a re-authentication in time (KIP-368)
         self.tls_handshakes = 0
         self.failed_tls_handshakes = 0

@@ -1,10 +1,9 @@
-"""How many failed logins an address may have: ten at once, then one in six seconds. Pure, but for the clock.
+"""A rate limit of failed logins for each address: ten at once, then one in six seconds.
 
-A login is counted when it begins, and no longer when it has succeeded: many that begin together do not get past the
-limit. Each address keeps one time, at which all that it began is forgotten.
+A login counts when it begins and is uncounted when it succeeds, so parallel attempts cannot exceed the limit.
 """
 
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 
 FAILURES_MAX = 10
 _FAILURE_MS = 6_000
@@ -17,7 +16,7 @@ class LoginLimit:
         self._forgotten_at_ms: dict[str, float] = {}
 
     def begin(self, address: str) -> float:
-        """Count a login; or how many milliseconds the address must wait, and nothing is counted."""
+        """Count a login and return 0, or return the milliseconds that the address must wait."""
         now_ms = self._clock.monotonic_ms()
         at_ms = max(self._forgotten_at_ms.get(address, now_ms), now_ms) + _FAILURE_MS
         wait_ms = at_ms - now_ms - FAILURES_MAX * _FAILURE_MS
@@ -29,7 +28,7 @@ class LoginLimit:
         return 0.0
 
     def succeeded(self, address: str) -> None:
-        """The login that began counts no longer."""
+        """Uncount a login."""
         at_ms = self._forgotten_at_ms.get(address, 0.0) - _FAILURE_MS
         if at_ms > self._clock.monotonic_ms():
             self._forgotten_at_ms[address] = at_ms

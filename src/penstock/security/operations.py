@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 class Operation(enum.IntEnum):
-    """What can be done to a resource. ALL is for ACLs, ANY for filters of them."""
+    """Operations on resources. ALL is for ACLs, ANY for filters of them."""
 
     UNKNOWN = 0
     ANY = 1

@@ -1,4 +1,4 @@
-"""Who somebody is, once a connection has proved it: `User:alice`.
+"""The authenticated user of a connection: `User:alice`.
 
 The serialized form is what an Envelope request carries to the controller (KIP-590): an int16 version, then Kafka's
 DefaultPrincipalData: type and name as compact strings, whether a delegation token proved it, tagged fields.
@@ -24,7 +24,7 @@ class Principal(msgspec.Struct, frozen=True):
 
 
 ANONYMOUS = Principal("ANONYMOUS")
-"""Whoever connects to a listener that asks for no proof."""
+"""The principal of clients on a listener without authentication."""
 
 
 def encode_principal(principal: Principal) -> bytes:

@@ -1,9 +1,8 @@
-r"""Who a certificate names: its subject, and the rules that make a user's name of it (KIP-371).
+r"""The user name of a certificate: its subject, and the mapping rules (KIP-371).
 
 `ssl.principal.mapping.rules` is a comma-separated list of which the first rule that fits wins. `DEFAULT` takes the
 whole subject (`CN=alice,OU=ops,O=Penstock`); `RULE:pattern/replacement/` takes the replacement, with `$1` for the first
-group, in lower case with an `L` behind it and in upper case with a `U`. A subject that no rule fits names nobody and is
-refused.
+group, in lower case with an `L` behind it and in upper case with a `U`. A subject that matches no rule is rejected.
 """
 
 import re
@@ -45,7 +44,7 @@ class PrincipalRules:
     def name_of(self, subject: str) -> str:
         """Raises `NoRuleFits`."""
         for rule in self._rules:
-            if name := rule.apply(subject):  # nobody's name is empty
+            if name := rule.apply(subject):  # a user name is not empty
                 return name
         raise NoRuleFits(f"no rule of ssl.principal.mapping.rules fits {subject}")
 

@@ -1,4 +1,4 @@
-"""What permissions are about, with the protocol's numbers."""
+"""Resource types of ACLs, with the protocol's numbers."""
 
 import enum
 
@@ -18,7 +18,7 @@ class ResourceType(enum.IntEnum):
 
 
 class PatternType(enum.IntEnum):
-    """How the name of an ACL's resource is meant; ANY and MATCH only in filters."""
+    """How an ACL matches the name of a resource; ANY and MATCH only in filters."""
 
     UNKNOWN = 0
     ANY = 1

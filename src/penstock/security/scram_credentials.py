@@ -1,4 +1,4 @@
-"""What the cluster keeps of a user's password for SCRAM (RFC 5802): enough to check a proof, not to give one."""
+"""Stored SCRAM credentials (RFC 5802): enough to check a proof, not to make one."""
 
 import enum
 import hashlib
@@ -13,7 +13,7 @@ ITERATIONS_MAX = 16_384
 """Kafka's bounds: fewer make a stolen credential cheap to guess, more let one login keep a client busy."""
 
 SALT_BYTES = 64
-"""How long the salts are that are made here: as librdkafka makes them, and so `penstock user add`."""
+"""The length of generated salts: as in librdkafka and `penstock user add`."""
 
 _DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _TEXT_SALT = re.compile(rb"[0-9a-z]{16,26}")
@@ -48,7 +48,7 @@ class ScramCredential(msgspec.Struct, frozen=True, kw_only=True):
     iterations: int
 
     def __repr__(self) -> str:
-        """Without the keys: whoever has the server key can pass for this cluster."""
+        """Without the keys: the server key allows to impersonate this cluster."""
         return f"ScramCredential(iterations={self.iterations})"
 
 
@@ -74,7 +74,7 @@ def credential_of_salted_password(
 
 
 class ScramForm(msgspec.Struct, frozen=True, kw_only=True):
-    """What a challenge shows of how a credential was made."""
+    """The parameters of a credential that a challenge shows."""
 
     salt_bytes: int = SALT_BYTES
     is_text: bool = False
@@ -92,7 +92,7 @@ def form_of(credential: ScramCredential) -> ScramForm:
 def decoy_credential(
     mechanism: ScramMechanism, user: str, secret: bytes, forms: Collection[ScramForm] = ()
 ) -> ScramCredential:
-    """What a user who does not exist is shown: the same whenever they are tried, as if they did.
+    """The challenge of a user who does not exist: always the same, as if the user existed.
 
     It has one of `forms`, those of the credentials that exist: a salt or a number of iterations that no user has would
     tell. Each user and form have a rank, and the highest wins, so another form in the cluster changes few answers.

@@ -1,4 +1,4 @@
-"""Whose SCRAM logins are taken: the users that cluster metadata has, and this broker's own among brokers.
+"""The users with SCRAM credentials: those of the cluster metadata, and this broker's own among brokers.
 
 Brokers log in to each other before any of them knows the metadata: a node that joins, or all of them after the whole
 cluster stood still. So on the listener of brokers the user and password that this broker itself shows to others are
@@ -33,11 +33,11 @@ class ScramUsers:
         self._secret = secret
         self._secret_until_then = (
             secrets.token_bytes()
-        )  # nobody has a credential yet: there is nothing to learn
+        )  # no user has a credential yet: there is nothing to hide
         self._own: dict[tuple[str, str, int], ScramCredential] = {}
 
     def set_own(self, listener: str, mechanism: ScramMechanism, user: str, password: str) -> None:
-        """What brokers show to each other on `listener`."""
+        """The credential that brokers use among each other on `listener`."""
         salt = secrets.token_bytes(SALT_BYTES)
         self._own = {(listener, user, mechanism): credential_of_password(mechanism, password, salt)}
 
@@ -45,14 +45,14 @@ class ScramUsers:
         return self._stored().get((user, mechanism)) or self._own.get((listener, user, mechanism))
 
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        """What a user without a credential is shown: of the form that others have, see `decoy_credential`."""
+        """The challenge of an unknown user, in the form of the others; see `decoy_credential`."""
         secret = self._secret()
         return decoy_credential(
             mechanism, user, secret.encode() if secret else self._secret_until_then, self._forms(mechanism)
         )
 
     def _forms(self, mechanism: ScramMechanism) -> set[ScramForm]:
-        """Those of the first users by this mechanism, or else by any: enough, and logins stay cheap."""
+        """The forms of the first users of this mechanism, or else of any: enough, and logins stay cheap."""
         stored = self._stored()
         of_mechanism = (each for (_, number), each in stored.items() if number == mechanism)
         return {form_of(each) for each in islice(of_mechanism, _USERS_COMPARED_MAX)} or {

@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.config.themes import security
-from penstock.observability.clock import Clock, sleep_or
-from penstock.observability.offload import Offload
+from penstock.config.settings import security
+from penstock.runtime.clock import Clock, sleep_or
+from penstock.runtime.offload import Offload
 from penstock.security.sasl.oauth import NAME, Keys, parse_key_set
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.raft.errors import RaftError
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
-"""What only brokers of this cluster may ask for, on every listener, with or without an authorizer (ADR 19).
+"""Requests that only brokers of this cluster may send, on every listener, with or without an authorizer (ADR 19).
 
-Kafka serves these on listeners of controllers and brokers only; here there is one port. `Dispatcher` looks here before
-the handler is called. An entry says which requests of an API are meant, and how it says no.
+Kafka serves these on listeners of controllers and brokers only; here there is one port. `Dispatcher` checks this table
+before it calls the handler. An entry selects requests of an API and makes the response that refuses them.
 """
 
 import logging
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from penstock.cluster.raft.wire import is_about_quorum
-from penstock.observability.clock import Clock
-from penstock.observability.seldom import Seldom
+from penstock.cluster.quorum.wire import is_about_quorum
+from penstock.observability.log_limiter import LogLimiter
 from penstock.protocol.errors import ErrorCode
-from penstock.server.connection_host import Peer
+from penstock.runtime.clock import Clock
+from penstock.server.connections import Peer
 
 log = logging.getLogger(__name__)
 
@@ -32,21 +32,21 @@ def _refuse_whole(_request: Any, response_type: type[Any]) -> Any:
 
 
 class BrokerApi(NamedTuple):
-    """`is_meant` is given a request and its version; `refusal` makes the answer, of the type that is given."""
+    """`is_meant` takes a request and its version; `refusal` makes the response, of the given type."""
 
     is_meant: Callable[[Any, int], bool] = _every
     refusal: Callable[[Any, type[Any]], Any] = _refuse_whole
 
 
 def _reads_as_a_broker(request: Any, version: int) -> bool:
-    """Fetches of followers, and of the metadata log, in which the users' credentials are; by name there is none."""
+    """Fetches of followers, and of the metadata log, which holds credentials and can be fetched by its id only."""
     if max(request.replica_id, request.replica_state.replica_id) >= 0:
         return True
     return version >= _HAS_IDS_FROM and is_about_quorum(request)
 
 
 def _commits(request: Any, _version: int) -> bool:
-    """Administrators may end a hanging transaction, see `write_txn_markers`: to abort it is all they need."""
+    """Administrators may abort a hanging transaction (see `write_txn_markers`), but not commit it."""
     return any(marker.transaction_result for marker in request.markers)
 
 
@@ -109,13 +109,20 @@ BROKER_APIS: Mapping[int, BrokerApi] = {
 }
 
 
-class Strangers:
-    """Says in the log who tried to act as a broker: once in a minute for each address and cause."""
+class ImpersonationLog:
+    """Logs attempts to act as a broker, at most once a minute for each address and cause."""
 
     def __init__(self, clock: Clock) -> None:
-        self._seldom = Seldom(clock)
+        self._log_limiter = LogLimiter(clock)
 
     def note(self, peer: Peer, what: str) -> None:
-        if times := self._seldom.times((peer.host, what)):
-            again = "" if times == 1 else f" ({times} times since the last such line)"
-            log.warning("%s (%s) on listener %s %s%s", peer, peer.principal, peer.listener, what, again)
+        if times := self._log_limiter.times((peer.host, what)):
+            again = "" if times == 1 else f" ({times} times since this was logged last)"
+            log.warning(
+                "A client %s%s. peer=%s principal=%s listener=%s",
+                what,
+                again,
+                peer,
+                peer.principal,
+                peer.listener,
+            )

@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from penstock.observability.completion import Cancelled, Completion, Reply
 from penstock.protocol.errors import ProtocolError
-from penstock.server.connection_host import (
+from penstock.runtime.completion import Cancelled, Completion, Reply
+from penstock.server.connections import (
     Answer,
     Buffer,
+    CloseAfterResponse,
     CloseConnection,
-    ConnectionHost,
+    ConnectionContext,
     Dialect,
     Dispatch,
-    Farewell,
     Peer,
 )
 from penstock.server.listener_security import ListenerSecurity
-from penstock.server.read_turns import ConnectionGone
+from penstock.server.read_gate import ConnectionGone
 
 if TYPE_CHECKING:
     from penstock.security.sasl.listener import ListenerLogins
@@ -63,9 +63,9 @@ class Slot(msgspec.Struct, eq=False):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """See the module's docstring. One is made for each accepted socket, with what its listener asks for."""
+    """One accepted socket. See the docstring of the module."""
 
-    def __init__(self, host: ConnectionHost, listener: str, security: ListenerSecurity) -> None:
+    def __init__(self, host: ConnectionContext, listener: str, security: ListenerSecurity) -> None:
         self._host = host
         self._limits = host.limits
         self._security = security
@@ -114,7 +114,7 @@ class Connection(asyncio.BufferedProtocol):
             self._wait_for_turn()
 
     def _wait_for_turn(self) -> None:
-        """Who connects too often is not listened to for a while, and closed after it if it is one address alone."""
+        """Throttle an address that connects too often; close the connection after that if its own quota is exceeded."""
         wait_ms, is_closed_after = self._host.connection_wait(self.peer.host)
         if wait_ms > 0:
             self._mute(wait_ms)
@@ -124,8 +124,8 @@ class Connection(asyncio.BufferedProtocol):
             )
 
     def _ask_for_login(self, logins: "ListenerLogins") -> None:
-        """Until it is done, requests are few and small."""
-        from penstock.server.login_gate import LoginGate  # noqa: PLC0415  see connection_host
+        """Restrict the connection until the login is done."""
+        from penstock.server.login_gate import LoginGate  # noqa: PLC0415  see connections
 
         self._login = logins.begin()
         limits = self._limits
@@ -134,29 +134,29 @@ class Connection(asyncio.BufferedProtocol):
             self._dispatcher,
             self._login,
             failed_delay_ms=logins.failed_delay_ms,
-            seldom=logins.seldom,
+            log_limiter=logins.log_limiter,
             clock=self._clock,
             on_done=lambda: setattr(self, "_limits", limits),
         )
 
     def connection_lost(self, exc: Exception | None) -> None:
-        log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
+        log.debug("Disconnected. peer=%s error=%s", self.peer, exc)
         self._host.connections.discard(self)
-        self._body = None  # this object may live on until the collector of cycles comes, which is seldom
+        self._body = None  # a cycle may keep this object alive until the garbage collector runs
         self._unparsed = b""
         self._drop_requests()
         self._memory.sent(self)
         self._memory.forget(self)
         self._is_stopping = True
-        self.peer.leave()
+        self.peer.disconnecting()
         self.peer.turns.is_gone = True
-        self.peer.turns.look_again()
+        self.peer.turns.wake()
         self._resolve_drained()
 
     def eof_received(self) -> bool:
         # A client may half-close after its last request: its answers are still owed (`nc -N` does this).
         self._is_stopping = True
-        self.peer.leave()
+        self.peer.disconnecting()
         if not self._slots or self._transport.get_extra_info("sslcontext") is not None:
             return False  # TLS has no half-closed connections
         if self._drained is None:
@@ -165,9 +165,9 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def close(self, reason: str) -> None:
-        """Close at once because of something the client did or did not do; no reason when it was told already."""
+        """Close at once. An empty reason was logged already."""
         if reason:
-            self._host.tell_closing(self.peer, reason)
+            self._host.log_closing(self.peer, reason)
         self._is_stopping = True
         self._transport.close()
 
@@ -178,7 +178,7 @@ class Connection(asyncio.BufferedProtocol):
         """Take no more requests, answer those in flight, close."""
         self._is_stopping = True
         self._pause()
-        self.peer.leave()
+        self.peer.disconnecting()
         if self._slots:
             if self._drained is None:
                 self._drained = asyncio.get_running_loop().create_future()
@@ -226,7 +226,7 @@ class Connection(asyncio.BufferedProtocol):
             and _SIZE.unpack_from(view)[0] == size - 4 <= self._limits.frame_bytes_max
             and not (self._is_paused or self._is_stopping)
         ):
-            # One whole frame, as of every client that waits for answers; the answer counts as its activity.
+            # Fast path: one whole frame, of a client that waits for each answer. The answer counts as its activity.
             self._accept(bytearray(view[4:size]))
         else:
             self.last_active_ms = self._clock.monotonic_ms()
@@ -287,7 +287,7 @@ class Connection(asyncio.BufferedProtocol):
         self._continue_body(body)
 
     def _accept(self, frame: bytearray) -> None:
-        """Dispatch one frame; what it answers takes its place in the order."""
+        """Dispatch one frame, and keep the place of its answer in the order."""
         size = len(frame)
         slot = Slot(size)
         self._slots.append(slot)
@@ -296,7 +296,7 @@ class Connection(asyncio.BufferedProtocol):
         self.peer.turns.accepted += 1
         try:
             answer = self._dispatcher.dispatch(frame, self.peer)
-        except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
+        except Exception as error:  # noqa: BLE001  an error must not affect other connections
             self._fail(slot, error)
             return
         if isinstance(answer, Reply):
@@ -315,13 +315,13 @@ class Connection(asyncio.BufferedProtocol):
             self._exclusive = None
         try:
             answer = done.result()
-        except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
+        except Exception as error:  # noqa: BLE001  an error must not affect other connections
             self._fail(slot, error)
         else:
             self._take(slot, answer)
 
     def _take(self, slot: Slot, answer: Answer) -> None:
-        """Write at the end of this turn of the loop, with what else finishes meanwhile; much, or all, at once."""
+        """Write at the end of this turn of the loop, together with other answers; at once if they are many or large."""
         if len(self._slots) == 1 and self._slots[0] is slot:
             self._write_only(slot, answer)
             return
@@ -335,7 +335,7 @@ class Connection(asyncio.BufferedProtocol):
             asyncio.get_running_loop().call_soon(self._write_finished)
 
     def _write_only(self, slot: Slot, answer: Answer) -> None:
-        """Write the answer of the only request in flight: there is no order to keep, and nothing else is held back."""
+        """Fast path: write the answer of the only request in flight."""
         self._slots.clear()
         self.peer.turns.answered += 1
         self._write(answer)
@@ -347,7 +347,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._drained is not None:
             self._resolve_drained()
         if self._is_paused:
-            self._resume_if_room()
+            self.resume_if_room()
 
     def _write(self, answer: Answer) -> None:
         self.last_active_ms = self._clock.monotonic_ms()
@@ -359,16 +359,16 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.writelines(answer)
 
     def _fail(self, slot: Slot, error: Exception) -> None:
-        """End the connection when all before this request is answered; take no more."""
-        if isinstance(error, Farewell):
-            # Some clients throw away what comes together with the end of the connection.
+        """Close the connection when all earlier requests are answered. Accept no more."""
+        if isinstance(error, CloseAfterResponse):
+            # Some clients drop a response that arrives together with the end of the connection.
             slot.answer = error.answer
             asyncio.get_running_loop().call_later(_LINGER_S, self.close, str(error))
         elif isinstance(error, ProtocolError | CloseConnection | Cancelled):
             slot.failure = str(error)
             self._host.counts.protocol_errors += 1
         elif isinstance(error, ConnectionGone):
-            slot.failure = "it is gone"
+            slot.failure = "it disconnected"
         else:
             self._host.log_failure(self.peer, error)
             slot.failure = "internal error, see the traceback above"
@@ -399,10 +399,10 @@ class Connection(asyncio.BufferedProtocol):
             self._resolve_drained()
         self._notify_readers()
         if self._is_paused:
-            self._resume_if_room()
+            self.resume_if_room()
 
     def _drop_requests(self) -> None:
-        """They will not be answered."""
+        """Drop the requests in flight without an answer."""
         self._slots.clear()
         released, self._in_flight_bytes = self._in_flight_bytes, 0
         self._memory.release(released)
@@ -413,7 +413,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size()
 
     def give_up_answers(self) -> None:
-        self._host.tell_closing(self.peer, "it takes none of its answers, and others need the memory")
+        self._host.log_closing(self.peer, "it takes none of its answers, and others need the memory")
         self.abort()
 
     def pause_writing(self) -> None:
@@ -426,19 +426,19 @@ class Connection(asyncio.BufferedProtocol):
         self._memory.sent(self)
         self._is_peer_slow = False
         self._notify_readers()
-        self._resume_if_room()
+        self.resume_if_room()
 
     def _notify_readers(self) -> None:
         turns = self.peer.turns
         turns.is_slow = self._is_peer_slow
         turns.is_full = self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES
-        turns.look_again()
+        turns.wake()
 
     def _mute(self, wait_ms: float) -> None:
-        """It exceeded a quota: its answers go out, but it is not listened to for a while."""
+        """Stop reading for a while, after a quota was exceeded. Answers are still written."""
         until_ms = self._clock.monotonic_ms() + wait_ms
         if until_ms <= self._muted_until_ms:
-            return  # another request has it wait longer
+            return  # muted longer already
         self._muted_until_ms = until_ms
         self._pause()
         asyncio.get_running_loop().call_later(wait_ms / 1000, self._unmute, until_ms)
@@ -446,7 +446,7 @@ class Connection(asyncio.BufferedProtocol):
     def _unmute(self, until_ms: float) -> None:
         if until_ms == self._muted_until_ms:
             self._muted_until_ms = 0.0
-            self._resume_if_room()
+            self.resume_if_room()
 
     def _has_room(self) -> bool:
         if (
@@ -468,10 +468,7 @@ class Connection(asyncio.BufferedProtocol):
             self._is_paused = True
             self._transport.pause_reading()
 
-    def look_for_room(self) -> None:
-        self._resume_if_room()
-
-    def _resume_if_room(self) -> None:
+    def resume_if_room(self) -> None:
         if self._is_stopping or self._transport.is_closing() or not self._is_paused or not self._has_room():
             return
         self._is_paused = False
@@ -483,5 +480,5 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_waiting_for_answers(self) -> bool:
-        """Who does not read them is not."""
+        """False for a client that does not read its answers."""
         return bool(self._slots) and not self._is_peer_slow

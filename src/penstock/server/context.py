@@ -9,26 +9,26 @@ import msgspec
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller_access import ControllerAccess
-from penstock.cluster.coordination.elsewhere import CoordinatorsElsewhere
+from penstock.cluster.coordination.remote_coordinators import RemoteCoordinators
 from penstock.cluster.producer_ids import ProducerIds
-from penstock.cluster.quorum import Quorum
+from penstock.cluster.quorum.quorum import Quorum
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.groups.coordinator import GroupCoordinator
-from penstock.observability.clock import Clock
-from penstock.observability.offload import Offload
+from penstock.runtime.clock import Clock
+from penstock.runtime.offload import Offload
 from penstock.security.authorizer import Authorizer
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.operations import Operation
 from penstock.security.principal import Principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.auto_creation import AutoCreation
-from penstock.server.broker_apis import Strangers
-from penstock.server.connection_host import Peer
+from penstock.server.broker_apis import ImpersonationLog
+from penstock.server.broker_metrics import BrokerMetrics
+from penstock.server.connections import Peer
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.listener_check import ListenerCheck
 from penstock.server.memory import MemoryBudget
-from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import MutationQuota, QuotaKeeper
 from penstock.server.telemetry import Telemetry
 from penstock.share.shares import Shares
@@ -51,7 +51,7 @@ class Services:
     replicas: Replicas
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
-    coordinators: CoordinatorsElsewhere
+    coordinators: RemoteCoordinators
     groups: GroupCoordinator
     share_state: ShareStateCoordinator
     persister: ClusterPersister
@@ -62,7 +62,7 @@ class Services:
     authorizer: Authorizer
     auto_creation: AutoCreation
     secret: ClusterSecret
-    strangers: Strangers
+    strangers: ImpersonationLog
     metrics: BrokerMetrics
     quotas: QuotaKeeper
     telemetry: Telemetry

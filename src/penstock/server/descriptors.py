@@ -1,4 +1,4 @@
-"""How the file descriptors that the system allows this process are shared out between logs and connections."""
+"""Divides the file descriptors of the process between logs and connections."""
 
 import logging
 import resource
@@ -18,23 +18,23 @@ class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def share_out(limit: int) -> Descriptors:
-    """Logs get half of what there is, up to a number that is enough; connections get the rest."""
+    """Give logs half of the descriptors, up to a maximum, and connections the rest."""
     usable = max(2, limit - _SPARE)
     for_logs = min(_LOGS_MAX, usable // 2)
     return Descriptors(for_logs=for_logs, for_connections=usable - for_logs)
 
 
 def raise_limit() -> int:
-    """Take as many descriptors as the system lets us have, as a JVM does; gives how many."""
+    """Raise the soft limit to the hard limit, as a JVM does, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
         except (OSError, ValueError) as error:  # macOS has a hard limit that it does not grant
-            log.info("the limit of open files stays at %d: %s", soft, error)
+            log.info("Cannot raise the limit of open files: %s. limit=%d", error, soft)
     if soft == resource.RLIM_INFINITY:
         return 1 << 20
     if soft < _LITTLE:
-        log.warning("only %d files and connections may be open at once: raise the limit with ulimit -n", soft)
+        log.warning("The limit of open files is low: raise it with ulimit -n. limit=%d", soft)
     return soft

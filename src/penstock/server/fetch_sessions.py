@@ -7,7 +7,7 @@ by an id and counts its requests by an epoch:
     epoch  0   a full fetch that asks for a new session; a named old one is closed
     epoch  n   an incremental fetch: the n-th of this session, else INVALID_FETCH_SESSION_EPOCH
 
-An incremental answer carries only partitions with records, an error, or news of their offsets.
+An incremental response includes only partitions with records, an error, or changed offsets.
 """
 
 import random
@@ -27,7 +27,7 @@ TopicKey = bytes | str  # the topic's id from v13 on, its name before
 
 
 class FetchPartition(msgspec.Struct, kw_only=True, gc=False):
-    """What a client wants of one partition, and what it was last told of it."""
+    """The position of a client in one partition, and the offsets last sent to it."""
 
     topic: TopicKey
     index: int
@@ -36,8 +36,8 @@ class FetchPartition(msgspec.Struct, kw_only=True, gc=False):
     current_leader_epoch: int
     last_fetched_epoch: int
     log_start_offset: int
-    told_high_watermark: int = -1
-    told_log_start: int = -1
+    sent_high_watermark: int = -1
+    sent_log_start: int = -1
 
     @property
     def key(self) -> tuple[TopicKey, int]:
@@ -45,13 +45,13 @@ class FetchPartition(msgspec.Struct, kw_only=True, gc=False):
 
 
 class FetchResult(msgspec.Struct, kw_only=True, gc=False):
-    """What a read of one partition gave, as far as a session cares."""
+    """The outcome of a read of one partition, as far as a session needs it."""
 
     error_code: int
     high_watermark: int
     log_start_offset: int
     has_records: bool
-    must_tell: bool = False  # a diverging epoch or a preferred read replica
+    must_send: bool = False  # a diverging epoch or a preferred read replica
 
 
 class Session:
@@ -71,15 +71,15 @@ class Session:
             known = self.partitions.get(partition.key)
             # A follower of a new epoch may have dropped the last answer, which was of the epoch before.
             if known is not None and known.current_leader_epoch == partition.current_leader_epoch:
-                partition.told_high_watermark = known.told_high_watermark
-                partition.told_log_start = known.told_log_start
+                partition.sent_high_watermark = known.sent_high_watermark
+                partition.sent_log_start = known.sent_log_start
             self.partitions[partition.key] = partition
         for key in forgotten:
             self.partitions.pop(key, None)
 
 
 class FetchPlan(msgspec.Struct, kw_only=True):
-    """What to read for one request and how to answer it."""
+    """The partitions to read for one request, and how to answer it."""
 
     error_code: ErrorCode = ErrorCode.NONE
     session: Session | None = None
@@ -90,26 +90,26 @@ class FetchPlan(msgspec.Struct, kw_only=True):
     def session_id(self) -> int:
         return self.session.id if self.session is not None else 0
 
-    def is_worth_telling(self, partition: FetchPartition, result: FetchResult) -> bool:
-        """Whether the answer carries this partition; remembers what the client is told."""
-        news = (
+    def must_include(self, partition: FetchPartition, result: FetchResult) -> bool:
+        """Whether the response includes this partition. Records the offsets that it sends."""
+        changed = (
             result.has_records
-            or result.must_tell
+            or result.must_send
             or result.error_code != 0
-            or partition.told_high_watermark != result.high_watermark
-            or partition.told_log_start != result.log_start_offset
+            or partition.sent_high_watermark != result.high_watermark
+            or partition.sent_log_start != result.log_start_offset
         )
-        # After an error the next healthy answer is told even when its offsets did not move. So it is for a follower
-        # that has to cut its log first: it could not take the high watermark over.
-        is_taken_over = result.error_code == 0 and not result.must_tell
-        partition.told_high_watermark = result.high_watermark if is_taken_over else -1
-        partition.told_log_start = result.log_start_offset
+        # After an error the next healthy result is sent even when its offsets did not move. So it is for a follower
+        # that has to truncate its log first: it could not adopt the high watermark.
+        is_taken_over = result.error_code == 0 and not result.must_send
+        partition.sent_high_watermark = result.high_watermark if is_taken_over else -1
+        partition.sent_log_start = result.log_start_offset
         if self.session is not None and result.has_records:
-            # Whoever was served goes to the end, so that a byte limit starves nobody.
+            # A partition that returned records moves to the end, so that the byte limit starves none.
             known = self.session.partitions.pop(partition.key, None)
             if known is not None:
                 self.session.partitions[partition.key] = known
-        return news or not self.is_incremental
+        return changed or not self.is_incremental
 
 
 class FetchSessions:

@@ -6,10 +6,9 @@ from typing import Any
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
-from penstock.protocol.headers import decode_response_header, encode_request_header
-from penstock.protocol.request_header import RequestHeader
+from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from penstock.security.principal import encode_principal
-from penstock.server.connection_host import CloseConnection, Peer
+from penstock.server.connections import CloseConnection, Peer
 from penstock.server.context import RequestContext, Services
 
 _FORWARD_MS_MAX = 10_000
@@ -18,7 +17,7 @@ _FORWARD_MS_MAX = 10_000
 async def forward(services: Services, frame: bytes, peer: Peer) -> bytes:
     """Give the controller's answer to a client's request, both with their headers.
 
-    Raises `CloseConnection` when there is none, and `DecidesHere` when this node has become the controller.
+    Raises `CloseConnection` when there is none, and `ControllerIsLocal` when this node has become the controller.
     """
     try:
         return await services.access.forward(

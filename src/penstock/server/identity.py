@@ -1,4 +1,4 @@
-"""Who this broker is, and who others are to it: the parts of authentication, put together."""
+"""Authentication of a broker: the security of its listeners, and its own identity towards other brokers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
-from penstock.config.themes import security
-from penstock.observability.clock import Clock
-from penstock.observability.offload import Offload
+from penstock.config.settings import security
+from penstock.runtime.clock import Clock
+from penstock.runtime.offload import Offload
 from penstock.security.dialer import Dialer
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import ANONYMOUS, Principal
@@ -28,7 +28,7 @@ class Identity:
         offload: Offload,
         clock: Clock,
     ) -> None:
-        """Raises `ConfigError` when a listener asks for what the settings do not have."""
+        """Raises `ConfigError` when the settings lack something that a listener needs."""
         self.listeners: dict[str, ListenerSecurity] = {}
         self._config = config
         self._dialer = dialer
@@ -40,7 +40,7 @@ class Identity:
         self.secure(config().listeners)
 
     def secure(self, endpoints: Sequence[Endpoint]) -> None:
-        """Be ready for those who connect to these listeners. Raises `ConfigError`."""
+        """Make the security of these listeners. Raises `ConfigError`."""
         if all(each.security_protocol == "PLAINTEXT" for each in endpoints):
             return
         if self._keys is None:
@@ -48,7 +48,7 @@ class Identity:
         self.listeners.update(self._secured(endpoints, self._config, self._keys))
 
     def check(self, endpoints: Sequence[Endpoint], settings: BrokerConfig) -> None:
-        """Raises `ConfigError` when these settings do not have what such listeners ask for."""
+        """Raises `ConfigError` when these settings lack something that the listeners need."""
         if any(each.security_protocol != "PLAINTEXT" for each in endpoints):
             self._secured(endpoints, lambda: settings, self._make_keys())
 
@@ -56,14 +56,14 @@ class Identity:
         self.listeners.pop(listener, None)
 
     def _make_keys(self, *, is_started: bool = False) -> "TokenKeys":
-        from penstock.security import token_keys  # noqa: PLC0415  see connection_host
+        from penstock.security import token_keys  # noqa: PLC0415  see connections
 
         return token_keys.TokenKeys(self._offload, self._clock, is_started=is_started)
 
     def _secured(
         self, endpoints: Sequence[Endpoint], config: Callable[[], BrokerConfig], keys: "TokenKeys"
     ) -> dict[str, ListenerSecurity]:
-        from penstock.security.scram_users import ScramUsers  # noqa: PLC0415  see connection_host
+        from penstock.security.scram_users import ScramUsers  # noqa: PLC0415  see connections
         from penstock.server.secure_listeners import secure_listeners  # noqa: PLC0415
 
         settings = config()
@@ -92,10 +92,10 @@ class Identity:
 
 
 def _brokers(config: BrokerConfig, dialer: Dialer) -> frozenset[Principal]:
-    """Who is a broker on the listener that brokers use: who shows what this broker shows there itself.
+    """Return the principals of brokers on the inter-broker listener: this broker's own, and those in `super.users`.
 
-    And who is in `super.users`: certificates may name each broker differently, and a new user for all of them reaches
-    one after the other. Nobody there, where brokers prove a secret instead.
+    Certificates may name each broker differently, and a new user reaches one broker after the other. There are none
+    where brokers prove the secret of the cluster instead.
     """
     if dialer.proves_secret:
         return frozenset()

@@ -1,20 +1,17 @@
-"""What a listener asks of those who connect. Every connection is made with it: none is open to all by omission."""
+"""The security of a listener. Every connection needs one, so that none is open to all by omission."""
 
 from typing import TYPE_CHECKING
 
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import Principal
 
-if TYPE_CHECKING:  # most brokers ask nobody who they are, and need not load what it takes
+if TYPE_CHECKING:  # loaded only by brokers with authentication
     from penstock.security.sasl.listener import ListenerLogins
     from penstock.server.secure_listeners import ListenerTls
 
 
 class ListenerSecurity:
-    """Of one listener from the time it is opened. `tls` and `logins` are None where its protocol has them not.
-
-    `brokers` are who is a broker on it.
-    """
+    """`tls` and `logins` are None where the security protocol has none; `brokers` are the principals of brokers."""
 
     def __init__(
         self,
@@ -28,9 +25,9 @@ class ListenerSecurity:
         self.counts = counts
         self.brokers = brokers
         self.is_closed = False
-        """Whoever was accepted just before the listener was closed is turned away."""
+        """Connections that were accepted just before the listener was closed are closed too."""
 
 
-def asks_nothing() -> ListenerSecurity:
-    """Of a listener whose security protocol is PLAINTEXT."""
+def plaintext() -> ListenerSecurity:
+    """Make the security of a PLAINTEXT listener."""
     return ListenerSecurity(None, None, IdentityCounts())

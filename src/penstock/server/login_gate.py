@@ -1,20 +1,20 @@
-"""Stands between a connection and the dispatcher on a listener that asks for a login.
+"""Stands between a connection and the dispatcher on listeners with SASL.
 
-Until the login is done only what belongs to it goes through. A login that fails is answered, and its connection closed,
-after `connection.failed.authentication.delay.ms`: guessing is slow, and nothing else waits for it.
+Until the login is done only requests that belong to it pass. A failed login is answered and its connection closed after
+`connection.failed.authentication.delay.ms`, which slows down guessing; no other connection waits for it.
 """
 
 import logging
 import struct
 from collections.abc import Callable
 
-from penstock.observability.clock import Clock
-from penstock.observability.completion import Reply
-from penstock.observability.seldom import Seldom
+from penstock.observability.log_limiter import LogLimiter
 from penstock.protocol import apis
+from penstock.runtime.clock import Clock
+from penstock.runtime.completion import Reply
 from penstock.security.sasl.exchange import LoginRefused
 from penstock.security.sasl.login import SASL_HANDSHAKE, Login, State
-from penstock.server.connection_host import Answer, CloseConnection, Dispatch, Farewell, Peer
+from penstock.server.connections import Answer, CloseAfterResponse, CloseConnection, Dispatch, Peer
 
 log = logging.getLogger(__name__)
 
@@ -30,12 +30,12 @@ class LoginGate:
         login: Login,
         *,
         failed_delay_ms: int,
-        seldom: Seldom,
+        log_limiter: LogLimiter,
         clock: Clock,
         on_done: Callable[[], None],
     ) -> None:
-        """`on_done` is called when the connection may have all that others have."""
-        self._seldom = seldom
+        """`on_done` is called when the login is done."""
+        self._log_limiter = log_limiter
         self._dispatcher = dispatcher
         self._login = login
         self._failed_delay_ms = failed_delay_ms
@@ -65,7 +65,7 @@ class LoginGate:
         return answer
 
     def _take_token(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
-        """A message of the exchange by itself, as clients send it after SaslHandshake v0; so is the answer."""
+        """Handle a token without a header, as clients send it after SaslHandshake v0; the answer has none either."""
         try:
             step = self._login.authenticate(bytes(frame))
         except LoginRefused:
@@ -76,22 +76,22 @@ class LoginGate:
         return (_SIZE.pack(len(step.answer)), step.answer)
 
     def _refuse(self, peer: Peer, reason: str, answer: Answer | Reply[Answer] | None = None) -> Reply[Answer]:
-        """Wait, answer if there is an answer, close."""
+        """Wait, send the answer if there is one, and close."""
         return Reply.of(self._refuse_later(peer, reason, answer), is_exclusive=True)
 
     async def _refuse_later(self, peer: Peer, reason: str, answer: Answer | Reply[Answer] | None) -> Answer:
-        if times := self._seldom.times((peer.host, reason)):
-            again = "" if times == 1 else f" ({times} times since this was told last)"
-            log.warning("%s of listener %s %s%s", peer, peer.listener, reason, again)
+        if times := self._log_limiter.times((peer.host, reason)):
+            again = "" if times == 1 else f" ({times} times since this was logged last)"
+            log.warning("A client %s%s. peer=%s listener=%s", reason, again, peer, peer.listener)
         await self._clock.sleep(self._failed_delay_ms)
         if answer is None:
             raise CloseConnection("")
         assert isinstance(answer, list | tuple), "a login is answered at once"
-        raise Farewell("", answer)
+        raise CloseAfterResponse("", answer)
 
 
 def accept(login: Login, peer: Peer) -> None:
-    """The connection is of whoever has logged in."""
+    """Give the connection the principal of its login."""
     assert login.principal is not None, "the login is not done"
     peer.principal = login.principal
-    log.debug("%s logged in as %s", peer, login.principal)
+    log.debug("Logged in. peer=%s principal=%s", peer, login.principal)

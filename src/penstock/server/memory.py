@@ -1,55 +1,52 @@
-"""What all connections of a broker may hold in memory together, so that no crowd of clients can exhaust it.
+"""Bounds the memory that all connections of a broker hold together.
 
-Requests: a frame that is still being received, and one that is being handled. When they are too many, connections are
-not read from until there is room again. A client that sends half a frame and falls silent must not keep the others
-waiting: when frames that are being received need the room, those that were begun first, and are still not whole, are
-given up.
+Requests are frames that are being received or handled. When they take too much, the broker stops reading from
+connections until there is room. A client that sends half a frame and stalls must not block the others: when partial
+frames need more room, the connections of the oldest ones are closed.
 
-Answers: what clients have asked for and do not read. When it is too much, each fetch gets little, and clients that have
-taken nothing at all for seconds are given up: they must not slow down those who read.
+Responses that clients do not read are unsent bytes. When they take too much, each fetch reads little, and connections
+whose clients have read nothing for seconds are closed.
 """
 
 import os
 from typing import Protocol
 
-from penstock.server.read_pace import ReadPace
+from penstock.server.read_budget import ReadBudget
 
 _SHARE_OF_MEMORY = 4
 _BYTES_MIN = 128 * 1024 * 1024
 ANSWER_BYTES_MIN = 256 * 1024
-"""A fetch may read so much however little is left: enough to get on at full speed with."""
+"""A fetch may always read this much, which is enough for full speed."""
 CROWD_BYTES = 32 * 1024 * 1024
-"""When clients leave more than that lying, every fetch reads little."""
+"""With more unsent bytes than this, every fetch reads little."""
 STALLED_MS = 5000
-_LOOKS_EVERY_MS = 100
+_CHECK_INTERVAL_MS = 100
 
 
 class Holder(Protocol):
-    """A connection, as far as its memory is concerned."""
+    """A connection that receives frames."""
 
     def give_up_frame(self) -> None:
-        """Close, because the frame that is being received takes too long."""
+        """Close the connection: its partial frame takes room that others need."""
         ...
 
-    def look_for_room(self) -> None:
-        """There may be room again."""
-        ...
+    def resume_if_room(self) -> None: ...
 
 
 class Answerer(Protocol):
-    """A connection, as far as its answers are concerned."""
+    """A connection that sends responses."""
 
     def unsent_now(self) -> int:
-        """How many bytes of answers its client has not taken yet."""
+        """Return how many bytes of responses its client has not read yet."""
         ...
 
     def give_up_answers(self) -> None:
-        """Close, because the client takes none of its answers."""
+        """Close the connection: its client reads no responses."""
         ...
 
 
 class _Unsent:
-    """What a client leaves lying, and since when it has taken nothing of it."""
+    """The unsent bytes of a connection, and since when the client has read none."""
 
     __slots__ = ("since_ms", "size_bytes")
 
@@ -60,7 +57,7 @@ class _Unsent:
 
 class MemoryBudget:
     __slots__ = (
-        "_looked_ms",
+        "_checked_ms",
         "_receiving",
         "_unsent",
         "in_flight_bytes",
@@ -73,19 +70,19 @@ class MemoryBudget:
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self.pace = ReadPace()
+        self.pace = ReadBudget()
         self.receiving_bytes = 0
         self.in_flight_bytes = 0
         self.unsent_bytes = 0
-        self._receiving: dict[Holder, int] = {}  # begun first stands first
-        self.waiting: dict[Holder, None] = {}  # connections that are not read from until there is room
+        self._receiving: dict[Holder, int] = {}  # oldest first
+        self.waiting: dict[Holder, None] = {}  # paused connections
         self._unsent: dict[Answerer, _Unsent] = {}
-        self._looked_ms = float("-inf")
+        self._checked_ms = float("-inf")
 
     # -- frames that are being received
 
     def receive(self, holder: Holder, size_bytes: int) -> None:
-        """A frame has a buffer of this size now; others may have to go for it."""
+        """Record the buffer size of a partial frame. May close connections with older ones."""
         self.receiving_bytes += size_bytes - self._receiving.get(holder, 0)
         self._receiving[holder] = size_bytes
         while self.receiving_bytes > self.limit_bytes and len(self._receiving) > 1:
@@ -94,22 +91,22 @@ class MemoryBudget:
             oldest.give_up_frame()
 
     def received(self, holder: Holder) -> None:
-        """The frame is whole, or will never be."""
+        """Forget a partial frame: it is whole, or its connection is closed."""
         self.receiving_bytes -= self._receiving.pop(holder, 0)
 
-    # -- requests that are being handled: whoever begins with one adds its size to `in_flight_bytes`
+    # -- requests that are being handled: the connection adds their size to `in_flight_bytes`
 
     def wait_for_room(self, holder: Holder) -> None:
-        """Notify the holder when there is room again."""
+        """Resume this connection when there is room again."""
         self.waiting[holder] = None
 
     def release(self, size_bytes: int) -> None:
-        """So much was answered."""
+        """Subtract the size of requests that were answered."""
         self.in_flight_bytes -= size_bytes
         if self.waiting and self.in_flight_bytes < self.limit_bytes:
             waiting, self.waiting = self.waiting, {}
             for holder in waiting:
-                holder.look_for_room()
+                holder.resume_if_room()
 
     def forget(self, holder: Holder) -> None:
         self.received(holder)
@@ -118,27 +115,27 @@ class MemoryBudget:
     # -- answers
 
     def left_unsent(self, answerer: Answerer, size_bytes: int, now_ms: float) -> None:
-        """Its client does not take its answers as fast as they come."""
+        """Record that a client reads its responses slower than they are written."""
         self.sent(answerer)
         self.unsent_bytes += size_bytes
         self._unsent[answerer] = _Unsent(size_bytes, now_ms)
 
     def sent(self, answerer: Answerer) -> None:
-        """Its client has taken them, or never will."""
+        """Forget the unsent bytes of a connection: they were read, or it is closed."""
         unsent = self._unsent.pop(answerer, None)
         if unsent is not None:
             self.unsent_bytes -= unsent.size_bytes
 
     def left_for_answers(self, now_ms: float) -> int:
-        """How much a fetch may read; never nothing, or no client would ever get on."""
-        if 2 * self.unsent_bytes > self.limit_bytes and now_ms - self._looked_ms >= _LOOKS_EVERY_MS:
-            self._looked_ms = now_ms
-            self._look_who_is_stalled(now_ms)
+        """Return how many bytes a fetch may read; never 0, so that every client makes progress."""
+        if 2 * self.unsent_bytes > self.limit_bytes and now_ms - self._checked_ms >= _CHECK_INTERVAL_MS:
+            self._checked_ms = now_ms
+            self._close_stalled(now_ms)
         if self.unsent_bytes > CROWD_BYTES:
             return ANSWER_BYTES_MIN
         return max(ANSWER_BYTES_MIN, self.limit_bytes - self.unsent_bytes)
 
-    def _look_who_is_stalled(self, now_ms: float) -> None:
+    def _close_stalled(self, now_ms: float) -> None:
         for answerer, unsent in list(self._unsent.items()):
             size_bytes = answerer.unsent_now()
             if size_bytes < unsent.size_bytes:
@@ -151,7 +148,7 @@ class MemoryBudget:
 
 
 def memory_limit(configured_bytes: int) -> int:
-    """The limit that is set, or a share of the machine's memory where none is."""
+    """Return the configured limit, or a share of the machine's memory without one."""
     if configured_bytes > 0:
         return configured_bytes
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from penstock.observability.clock import Clock, SystemClock
-from penstock.observability.offload import Offload, OffloadPool, ThreadOffload
+from penstock.runtime.clock import Clock, SystemClock
+from penstock.runtime.offload import Offload, OffloadPool, ThreadOffload
 from penstock.server.descriptors import raise_limit
 from penstock.server.network import Network, SocketNetwork
-from penstock.storage.compaction_worker import Compactor, OffloadedCompactor, ProcessCompactor
+from penstock.storage.compaction.worker import Compactor, OffloadedCompactor, ProcessCompactor
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.ring import SyncRing, open_ring
 

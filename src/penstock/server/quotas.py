@@ -14,13 +14,13 @@ import msgspec
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import INT_MAX
-from penstock.config.themes import network, security
-from penstock.observability.clock import Clock
+from penstock.config.settings import network, security
 from penstock.protocol.errors import ErrorCode
+from penstock.runtime.clock import Clock
 from penstock.security.quotas import entities
 from penstock.security.quotas.entities import Entity, Share, share_of
 from penstock.security.quotas.rates import SampledRate, TokenBucket
-from penstock.server.connection_host import Peer
+from penstock.server.connections import Peer
 
 _PRODUCE = 0
 _ACCOUNTS_MAX = 10_000

@@ -1,4 +1,4 @@
-"""Makes what each listener asks of those who connect: TLS, a certificate, a login."""
+"""Makes the security of each listener: TLS, client certificates, logins."""
 
 import logging
 import ssl
@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
-from penstock.config.themes import security
-from penstock.observability.clock import Clock
+from penstock.config.settings import security
+from penstock.runtime.clock import Clock
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.principal_rules import PrincipalRules, subject_name
@@ -28,14 +28,14 @@ class ListenerTls:
         self._rules = PrincipalRules(config().for_listener(listener, security.SSL_PRINCIPAL_MAPPING_RULES))
 
     def context(self) -> ssl.SSLContext:
-        """The one for a connection that comes now."""
+        """Return the context for a new connection."""
         return self._context.current()
 
     def look(self) -> None:
         self._context.look()
 
     def principal_of(self, tls: Any) -> Principal:
-        """Who the certificate names, if one was shown and checked. Raises `NoRuleFits`."""
+        """Return the principal of the client certificate, or ANONYMOUS without one. Raises `NoRuleFits`."""
         certificate = tls.getpeercert()
         if not certificate:
             return ANONYMOUS
@@ -47,7 +47,7 @@ _LOOPBACK = ("127.", "localhost", "::1")
 
 
 def _warn_if_readable(endpoint: Endpoint, config: BrokerConfig) -> None:
-    """Whoever sees the packets of such a login can log in too."""
+    """Warn of mechanisms that send the secret in clear text over a connection without encryption."""
     mechanisms = config.for_listener(endpoint.name, security.SASL_ENABLED_MECHANISMS)
     readable = [each for each in mechanisms if each in _READABLE]
     if (
@@ -56,9 +56,10 @@ def _warn_if_readable(endpoint: Endpoint, config: BrokerConfig) -> None:
         and not endpoint.host.startswith(_LOOPBACK)
     ):
         log.warning(
-            "listener %s takes logins by %s without encryption, where they can be read on their way: use SASL_SSL",
+            "Logins are not encrypted, and anybody on the network can read the passwords: use SASL_SSL. listener=%s "
+            "mechanisms=%s",
             endpoint.name,
-            " and ".join(readable),
+            ",".join(readable),
         )
 
 
@@ -71,7 +72,7 @@ def secure_listeners(
     *,
     brokers: Mapping[str, frozenset[Principal]] | None = None,
 ) -> dict[str, ListenerSecurity]:
-    """By the name of the listener; not of those with PLAINTEXT. Raises `ConfigError`, which says what is missing."""
+    """Return the security of the listeners that are not PLAINTEXT, by name. Raises `ConfigError`."""
     secured = {}
     for endpoint in endpoints:
         protocol, name = endpoint.security_protocol, endpoint.name

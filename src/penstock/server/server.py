@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from penstock.config.listeners import Endpoint
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 from penstock.server.connection import Connection
-from penstock.server.connection_host import ConnectionHost, Tracked
-from penstock.server.listener_security import ListenerSecurity, asks_nothing
+from penstock.server.connections import ConnectionContext, Tracked
+from penstock.server.listener_security import ListenerSecurity, plaintext
 from penstock.server.network import Bound, Listener, ListenFailed, Network
 from penstock.server.socket_options import SocketOptions
 
@@ -22,7 +22,7 @@ _IDLE_SWEEP_MS = 10_000
 class Server:
     def __init__(
         self,
-        host: ConnectionHost,
+        host: ConnectionContext,
         network: Network,
         clock: Clock,
         *,
@@ -51,14 +51,12 @@ class Server:
         return bound.endpoint
 
     def _security_of(self, endpoint: Endpoint) -> ListenerSecurity:
-        """What its protocol asks of all who connect to a listener. Raises `ListenFailed` if nobody has made it."""
+        """Return the security of a listener. Raises `ListenFailed` when it was not made."""
         if endpoint.security_protocol == "PLAINTEXT":
-            return asks_nothing()
+            return plaintext()
         security = self._host.security.get(endpoint.name)
         if security is None:
-            raise ListenFailed(
-                f"nothing is known of the {endpoint.security_protocol} of listener {endpoint.name}"
-            )
+            raise ListenFailed(f"listener {endpoint.name} has no {endpoint.security_protocol} settings")
         return security
 
     async def open(self, endpoint: Endpoint) -> Endpoint:
@@ -68,7 +66,7 @@ class Server:
         return bound
 
     def close(self, listener: str, drain_ms_max: int) -> None:
-        """Accept nobody on a listener any more, and end its connections when they have been answered."""
+        """Close a listener, and its connections once their requests are answered."""
         server = self._servers.pop(listener)
         server.close()
         self._opened.pop(listener).is_closed = True
@@ -82,7 +80,7 @@ class Server:
     async def _listener(self, bound: Bound, security: ListenerSecurity) -> Listener:
         name = bound.endpoint.name
         if security.tls is not None:
-            from penstock.server.tls_listener import TlsListener  # noqa: PLC0415  see connection_host
+            from penstock.server.tls_listener import TlsListener  # noqa: PLC0415  see connections
 
             return TlsListener(self._host, name, security, bound.socket())
         return await bound.listener(partial(Connection, self._host, name, security))
@@ -93,7 +91,7 @@ class Server:
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep(), name="idle-connection-sweep")
 
     async def stop(self, drain_ms_max: int) -> None:
-        """Accept nobody, answer what is in flight, close; those still waiting after the limit are cut off."""
+        """Stop accepting, answer the requests in flight, and close; abort what is left after `drain_ms_max`."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         servers = list(self._servers.values())
@@ -122,7 +120,7 @@ class Server:
                 await asyncio.wait_for(server.wait_closed(), 1)
 
     async def _sweep(self) -> None:
-        closed: set[Tracked] = set()  # those that the last turn has closed; one that reads nothing stays open
+        closed: set[Tracked] = set()  # in the last sweep; a client that reads nothing stays open
         while True:
             await self._clock.sleep(min(_IDLE_SWEEP_MS, self._idle_ms_max))
             for security in self._host.security.values():
@@ -139,7 +137,7 @@ class Server:
                     connection.abort()
                 else:
                     log.debug(
-                        "closing the connection of %s: idle for %d ms", connection.peer, self._idle_ms_max
+                        "Closed an idle connection. peer=%s idle_ms=%d", connection.peer, self._idle_ms_max
                     )
                     connection.close("")
             closed = idle

@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import Property
-from penstock.config.themes import network
+from penstock.config.settings import network
 
 BACKLOG_DEFAULT = 1024
 _LEFT_TO_THE_SYSTEM = -1

@@ -13,13 +13,13 @@ from itertools import islice
 from penstock.cluster.controller.identifiers import new_uuid
 from penstock.config.client_metrics import Subscription, parse_subscription
 from penstock.config.property import ConfigError
-from penstock.config.themes.client_metrics import INTERVAL_MS_DEFAULT
-from penstock.observability.clock import Clock
+from penstock.config.settings.client_metrics import INTERVAL_MS_DEFAULT
 from penstock.observability.otlp import Point, parse
 from penstock.protocol.compression import Codec, decompress
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.wire import ZERO_UUID
-from penstock.server.connection_host import Peer
+from penstock.runtime.clock import Clock
+from penstock.server.connections import Peer
 
 ALL = "*"
 _BYTES_MAX = 1024 * 1024
@@ -213,7 +213,7 @@ class Telemetry:
                 self._clear(self._clients.pop(instance_id))
 
     def _evaluate(self, client: Client, facts: Mapping[str, str]) -> None:
-        chosen = [each for each in self._subscriptions.values() if each.chooses(facts)]
+        chosen = [each for each in self._subscriptions.values() if each.matches(facts)]
         names = {name for each in chosen for name in each.metrics}
         client.metrics = (ALL,) if ALL in names else tuple(sorted(names))
         client.interval_ms = min((INTERVAL_MS_DEFAULT, *(each.interval_ms for each in chosen)))

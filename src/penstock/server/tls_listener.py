@@ -1,8 +1,8 @@
-"""A listener that speaks TLS: accepts, shakes hands, and only then lets a connection be one.
+"""A listener with TLS: accepts sockets and makes connections of those that complete the handshake.
 
-A connection is counted from the moment that it is accepted, so that half-open ones have the same limits as others, and
-its handshake has a time limit. A handshake that fails is counted and told in one line of the log, and a client that
-tries again and again once in a minute. Each connection gets the certificates that are the newest when it comes.
+A socket counts as a connection as soon as it is accepted, so the limits apply to half-open ones too, and the handshake
+has a timeout. A failed handshake is counted and logged, rate-limited by address. Each connection uses the newest
+certificates.
 """
 
 import asyncio
@@ -11,10 +11,10 @@ import logging
 import socket
 import ssl
 
-from penstock.observability.seldom import Seldom
+from penstock.observability.log_limiter import LogLimiter
 from penstock.security.principal_rules import NoRuleFits
 from penstock.server.connection import Connection
-from penstock.server.connection_host import ConnectionHost, Peer
+from penstock.server.connections import ConnectionContext, Peer
 from penstock.server.listener_security import ListenerSecurity
 from penstock.server.secure_listeners import ListenerTls
 
@@ -26,10 +26,10 @@ _ACCEPT_AGAIN_S = 0.1
 
 
 class TlsListener:
-    """What the server does with any listener: start, close, wait until it is closed."""
+    """Accepts connections from `start_serving` until `close`."""
 
     def __init__(
-        self, host: ConnectionHost, listener: str, security: ListenerSecurity, listening: socket.socket
+        self, host: ConnectionContext, listener: str, security: ListenerSecurity, listening: socket.socket
     ) -> None:
         assert security.tls is not None, "the listener speaks TLS"
         self._host = host
@@ -37,7 +37,7 @@ class TlsListener:
         self._security = security
         self._tls: ListenerTls = security.tls
         self._listening = listening
-        self._seldom = Seldom(host.clock)
+        self._log_limiter = LogLimiter(host.clock)
         self._accepting: asyncio.Task[None] | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
 
@@ -63,19 +63,19 @@ class TlsListener:
             try:
                 accepted, address = await loop.sock_accept(self._listening)
             except OSError as error:  # no descriptors are left: others may free some
-                if self._seldom.times("accept"):
-                    log.error("listener %s cannot accept: %s", self._listener, error)  # noqa: TRY400
+                if self._log_limiter.times("accept"):
+                    log.error("Cannot accept connections: %s. listener=%s", error, self._listener)  # noqa: TRY400
                 await asyncio.sleep(_ACCEPT_AGAIN_S)
                 continue
             handshake = _Handshake(
                 Peer(self._listener, str(address[0]), int(address[1])), accepted, self._host
             )
-            task = loop.create_task(self._shake_hands(handshake), name="tls-handshake")
+            task = loop.create_task(self._handshake_one(handshake), name="tls-handshake")
             self._handshakes.add(task)
             task.add_done_callback(self._handshakes.discard)
-            await asyncio.sleep(0)  # a crowd at the door does not stop those who are in
+            await asyncio.sleep(0)  # many new connections must not block established ones
 
-    async def _shake_hands(self, handshake: "_Handshake") -> None:
+    async def _handshake_one(self, handshake: "_Handshake") -> None:
         peer = handshake.peer
         try:
             refusal = self._host.admits(peer.host)
@@ -94,22 +94,22 @@ class TlsListener:
         except OSError as error:
             if isinstance(error, ConnectionAbortedError):
                 self._failed(peer, f"the handshake took longer than {_HANDSHAKE_S_MAX:g} s")
-            else:  # somebody only looked whether the port is open
-                log.debug("%s went away during the handshake", peer)
+            else:  # for example a port scan
+                log.debug("Disconnected during the TLS handshake. peer=%s", peer)
         finally:
             self._host.connections.discard(handshake)
 
     def _failed(self, peer: Peer, reason: str) -> None:
         self._security.counts.failed_tls_handshakes += 1
-        if times := self._seldom.times((peer.host, reason)):
-            again = "" if times == 1 else f" ({times} times since this was told last)"
-            log.warning("no TLS with %s on listener %s: %s%s", peer, peer.listener, reason, again)
+        if times := self._log_limiter.times((peer.host, reason)):
+            again = "" if times == 1 else f" ({times} times since this was logged last)"
+            log.warning("TLS handshake failed: %s%s. peer=%s listener=%s", reason, again, peer, peer.listener)
 
 
 class _Handshake:
-    """A connection that is not one yet, for those who count and end connections."""
+    """A socket during its handshake, which counts as a connection."""
 
-    def __init__(self, peer: Peer, accepted: socket.socket, host: ConnectionHost) -> None:
+    def __init__(self, peer: Peer, accepted: socket.socket, host: ConnectionContext) -> None:
         self.peer = peer
         self.accepted = accepted
         self.last_active_ms = host.clock.monotonic_ms()
@@ -123,7 +123,7 @@ class _Handshake:
 
     def close(self, reason: str) -> None:
         if reason:
-            self._host.tell_closing(self.peer, reason)
+            self._host.log_closing(self.peer, reason)
         self.abort()
 
     def abort(self) -> None:
@@ -136,9 +136,9 @@ class _Handshake:
 
 
 class _TlsConnection(Connection):
-    """Takes the place of its handshake."""
+    """Replaces its handshake among the connections."""
 
-    def __init__(self, host: ConnectionHost, handshake: _Handshake, security: ListenerSecurity) -> None:
+    def __init__(self, host: ConnectionContext, handshake: _Handshake, security: ListenerSecurity) -> None:
         super().__init__(host, handshake.peer.listener, security)
         self._handshake = handshake
 

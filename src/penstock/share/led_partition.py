@@ -1,42 +1,30 @@
-"""A share partition on the broker that leads its partition: loading, at work, or ended, and who waits for it."""
+"""A share partition on the leader of its partition: loading, active or ended, with the fetches that wait for it."""
 
 import asyncio
+from dataclasses import dataclass, field
 
 from penstock.protocol.errors import ErrorCode
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.values import SharePartitionKey
+from penstock.share.state.values import SharePartitionKey
 
 _Queue = dict["asyncio.Future[None]", None]
-"""In the order in which they came: whoever has waited longest looks first."""
+"""In the order of their arrival: the longest waiting comes first."""
 
 
+@dataclass(slots=True, eq=False)
 class LedPartition:
-    """At work when `state` is there. Once it has ended, for the reason in `failure`, it does not begin again."""
+    """Active when it has a `state`. Once it has ended, with the error in `failure`, it does not begin again."""
 
-    __slots__ = (
-        "_is_read",
-        "_kept_out",
-        "_waiting",
-        "failure",
-        "is_unverified",
-        "key",
-        "leader_epoch",
-        "state",
-        "was_loaded",
-    )
-
-    def __init__(self, key: SharePartitionKey, leader_epoch: int) -> None:
-        self.key = key
-        self.leader_epoch = leader_epoch
-        self.state: SharePartition | None = None
-        self.was_loaded = False
-        self.failure = ErrorCode.NONE
-        self.is_unverified = (
-            False  # the persister is about to be asked whether this is still the group's state
-        )
-        self._is_read = False
-        self._kept_out: _Queue = {}
-        self._waiting: _Queue = {}
+    key: SharePartitionKey
+    leader_epoch: int
+    state: SharePartition | None = None
+    was_loaded: bool = False
+    failure: ErrorCode = ErrorCode.NONE
+    is_unverified: bool = False
+    """Whether the persister is about to be asked for the current state epoch."""
+    _has_reader: bool = False
+    _waiting_readers: _Queue = field(default_factory=dict)
+    _watchers: _Queue = field(default_factory=dict)
 
     def begin(self, state: SharePartition) -> None:
         self.state = state
@@ -48,38 +36,38 @@ class LedPartition:
         self.failure = reason
         self.wake()
 
-    # -- who reads: from the choice of an offset until what was found there is acquired, nobody else may
+    # -- one reader at a time, from the choice of an offset until the records there are acquired
 
     def begin_reading(self, waiting: "asyncio.Future[None] | None" = None) -> bool:
-        """Whether records can be acquired here, and nobody else is at it. Then `end_reading` is owed.
+        """Return whether the caller may acquire records now. It must then call `end_reading`.
 
-        If it is for another that they cannot, `waiting` is resolved when that one is done.
+        If another reader is active, `waiting` is resolved when that one is done.
         """
         state = self.state
         if state is None:
             return False
-        if self._is_read:
+        if self._has_reader:
             if waiting is not None:
-                self._kept_out[waiting] = None
+                self._waiting_readers[waiting] = None
             return False
-        self._is_read = state.can_acquire
-        return self._is_read
+        self._has_reader = state.can_acquire
+        return self._has_reader
 
     def end_reading(self) -> None:
-        self._is_read = False
-        _resolve(self._kept_out)
+        self._has_reader = False
+        _resolve(self._waiting_readers)
 
-    # -- who waits for records that are released, or for the load
+    # -- fetches that wait for records or for the load
 
     def watch(self, waiting: "asyncio.Future[None]") -> None:
-        self._waiting[waiting] = None
+        self._watchers[waiting] = None
 
     def unwatch(self, waiting: "asyncio.Future[None]") -> None:
-        self._waiting.pop(waiting, None)
-        self._kept_out.pop(waiting, None)
+        self._watchers.pop(waiting, None)
+        self._waiting_readers.pop(waiting, None)
 
     def wake(self) -> None:
-        _resolve(self._waiting)
+        _resolve(self._watchers)
 
 
 def _resolve(futures: _Queue) -> None:

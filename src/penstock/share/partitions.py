@@ -1,12 +1,12 @@
-"""The share partitions of one broker: those of the partitions that it leads.
+"""The share partitions of the partitions that this broker leads.
 
-One is made when a group first fetches of a partition: its state is read from the persister, in the epoch of the leader,
-and from then on kept here, every change written back before it counts. It ends when the leadership moves on, the topic
-or the group goes, nobody of the group is connected any more, or the persister knows of a newer leader or state; the
-next fetch makes it anew.
+The first fetch of a group creates a share partition: it reads the state from the persister, in the epoch of the leader,
+and keeps it in memory. Every change is written to the persister before it takes effect. A share partition ends when
+the leader changes, the topic or the group is deleted, the last member of the group disconnects, or the persister has a
+newer leader or state. The next fetch creates it again.
 
-Nobody tells a leader that a group was deleted and made again, or that its offsets were set: a member that is gone may
-still have its connection. So the persister is asked for the state's epoch when a session begins to read a partition.
+A leader is not notified when a group is deleted and created again, or when its offsets are set, and a removed member
+may still be connected. So when a session begins to read a partition, the leader asks the persister for the state epoch.
 """
 
 import asyncio
@@ -20,25 +20,26 @@ from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
 from penstock.config.offset_reset import OffsetReset, ResetKind
-from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
+from penstock.runtime.clock import Clock
 from penstock.share.led_partition import LedPartition
 from penstock.share.partition.change import Change
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.partition.values import Acknowledgement, Refused
+from penstock.share.partition.values import Acknowledgement, Refusal
 from penstock.share.settings import GroupSettings
-from penstock.share.values import (
+from penstock.share.state.values import (
     UNINITIALIZED_OFFSET,
     Persister,
     PersisterError,
     SharePartitionKey,
     ShareState,
+    StateUpdate,
 )
-from penstock.storage.log.errors import LogError, StorageError
+from penstock.storage.errors import LogError, StorageError
 
 log = logging.getLogger(__name__)
 
-_TOLD = {
+_CLIENT_ERRORS = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -47,7 +48,7 @@ _TOLD = {
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
 }
-"""What a client is told of what the share coordinator said, as in Kafka; of anything else UNKNOWN_SERVER_ERROR."""
+"""The errors of the share coordinator as clients see them, as in Kafka; all others are UNKNOWN_SERVER_ERROR."""
 
 ENDING = frozenset(
     (
@@ -57,14 +58,14 @@ ENDING = frozenset(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     )
 )
-"""After these errors what is in memory counts no more."""
+"""These errors invalidate the state in memory."""
 
 
-_WRITE_S_MAX = 5.0  # when the broker stops
+_STOP_TIMEOUT_S = 5.0  # for writes
 
 
 class Outcome(NamedTuple):
-    """Of acknowledgements, or of a release."""
+    """The result of acknowledgements, or of a release."""
 
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -87,7 +88,7 @@ class SharePartitions:
         self._persister = persister
         self._clock = clock
         self._groups: dict[str, dict[tuple[bytes, int], LedPartition]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()  # that load and verify
+        self._tasks: set[asyncio.Task[None]] = set()  # loading and verifying
         self._writes: dict[SharePartitionKey, set[asyncio.Task[Outcome]]] = {}
         self._is_stopped = False
         self._expiries: Deadlines[SharePartitionKey] = Deadlines(clock, self._expire)
@@ -103,10 +104,7 @@ class SharePartitions:
         return self._groups.get(key.group_id, {}).get((key.topic_id, key.partition))
 
     def led(self, key: SharePartitionKey, settings: GroupSettings) -> LedPartition | ErrorCode:
-        """The share partition, made if there is none yet, or why there can be none.
-
-        `settings` are those of the group as they hold now: from now on the share partition has them.
-        """
+        """Return the share partition, after creating a missing one and updating its settings, or an error."""
         leader = self._replicas.leader_by_id(key.topic_id, key.partition)
         if self._is_stopped:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -121,32 +119,32 @@ class SharePartitions:
             self.end(known, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         made = LedPartition(key, leader.leader_epoch)
         self._groups.setdefault(key.group_id, {})[key.topic_id, key.partition] = made
-        self._begin(self._load(made, leader, settings), f"load {key}")
+        self._start_task(self._load(made, leader, settings), f"load {key}")
         return made
 
-    def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def verify(self, led: LedPartition) -> None:
-        """See to it that a share partition ends whose state is not the group's any more."""
+        """End a share partition if its state is no longer that of the group."""
         if led.state is not None and not led.is_unverified:
             led.is_unverified = True
-            self._begin(self._verify(led, led.state), f"verify {led.key}")
+            self._start_task(self._verify(led, led.state), f"verify {led.key}")
 
     async def _verify(self, led: LedPartition, state: SharePartition) -> None:
-        led.is_unverified = False  # a session that begins from now on must ask again
+        led.is_unverified = False  # a session that begins from now on must verify again
         try:
             kept = await self._persister.summary(led.key)
         except PersisterError as error:
-            log.info("Cannot verify share partition %s: %s", led.key, error)
+            log.info("Cannot verify a share partition: %s key=%s", error, led.key)
             return
         if kept.state_epoch != state.state_epoch:
-            log.info("Ended share partition %s: its group has begun anew", led.key)
+            log.info("Ended a share partition: the group has a new state epoch. key=%s", led.key)
             self.end(led, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    # -- what becomes of records ----------------------------------------------------------------------
+    # -- acknowledgements and locks -------------------------------------------------------------------
 
     def acknowledge(
         self,
@@ -155,26 +153,28 @@ class SharePartitions:
         member_id: str,
         acknowledgements: Sequence[Acknowledgement],
     ) -> Outcome | Awaitable[Outcome]:
-        """Take them in now; they count when what is returned is there."""
+        """Apply acknowledgements now; they take effect when the awaitable returns."""
         led = self.get(key)
         if led is None:
-            return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "nobody has fetched of this partition here")
+            return Outcome(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the group has not fetched this partition here"
+            )
         if led.state is None:
-            return Outcome(ErrorCode.INVALID_RECORD_STATE, "nothing was acquired of this partition yet")
+            return Outcome(ErrorCode.INVALID_RECORD_STATE, "no record of this partition is acquired")
         led.state.settings = settings.partition
         change = led.state.acknowledge(member_id, acknowledgements, self._now_ms())
-        if isinstance(change, Refused):
+        if isinstance(change, Refusal):
             return Outcome(change.code, change.message)
         return self._apply(led, change)
 
     def release(self, group_id: str, member_id: str) -> None:
-        """Give back to the group what a member holds; nobody waits for it."""
+        """Release all records of a member, without waiting for the write."""
         for led in list(self._groups.get(group_id, {}).values()):
             if led.state is not None:
                 self._apply(led, led.state.release(member_id))
 
     def acquired(self, led: LedPartition) -> None:
-        """Locks were taken: see to it that they expire."""
+        """Schedule the expiry of the locks."""
         if led.state is not None and led.state.next_expiry_ms is not None:
             self._expiries.wake_by(led.key, led.state.next_expiry_ms)
 
@@ -190,7 +190,7 @@ class SharePartitions:
         return math.inf if next_ms is None else next_ms
 
     def _apply(self, led: LedPartition, change: Change) -> Outcome | Awaitable[Outcome]:
-        self.acquired(led)  # a renewal moves expiries, too
+        self.acquired(led)  # a renewal also moves the expiry
         if not change.batches:
             return Outcome()
         assert led.state is not None
@@ -198,34 +198,34 @@ class SharePartitions:
         task = asyncio.get_running_loop().create_task(self._write(led, led.state, change))
         writes.add(task)
         task.add_done_callback(lambda _: self._written(led.key, task))
-        return asyncio.shield(task)  # a client that goes away does not undo what it has said
+        return asyncio.shield(task)  # a client that disconnects does not undo its acknowledgements
 
     async def _write(self, led: LedPartition, state: SharePartition, change: Change) -> Outcome:
         outcome = Outcome()
         is_deleted = False
         try:
-            await self._persister.write(
-                led.key,
-                state_epoch=state.state_epoch,
-                leader_epoch=led.leader_epoch,
-                start_offset=change.start_offset,
-                delivery_complete_count=change.delivery_complete_count,
-                batches=change.batches,
+            update = StateUpdate(
+                state.state_epoch,
+                led.leader_epoch,
+                change.start_offset,
+                change.delivery_complete_count,
+                change.batches,
             )
+            await self._persister.write(led.key, update)
         except PersisterError as error:
-            outcome = Outcome(_told(error), str(error))
+            outcome = Outcome(_client_error(error), str(error))
             is_deleted = error.code is ErrorCode.INVALID_REQUEST
-        except asyncio.CancelledError:  # only `stop` does that
+        except asyncio.CancelledError:  # by `stop`
             outcome = Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker is stopping")
         except Exception:
-            log.exception("a change of share partition %s could not be written", led.key)
+            log.exception("Cannot write a change of a share partition. key=%s", led.key)
             outcome = Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)
-        has_news = change.roll_back() if outcome.code else change.commit()
+        frees_records = change.roll_back() if outcome.code else change.commit()
         if outcome.code in ENDING or is_deleted:
             self.end(led, outcome.code)
             return outcome
         self.acquired(led)
-        if has_news:
+        if frees_records:
             led.wake()
         return outcome
 
@@ -243,14 +243,11 @@ class SharePartitions:
     async def _load(self, led: LedPartition, leader: Replica, settings: GroupSettings) -> None:
         try:
             state = await self._read(led, leader, settings)
-        except _LoadFailed as error:
-            log.info("share partition %s cannot be loaded: %s", led.key, error)
-            self.end(led, error.code)
-        except PersisterError as error:
-            log.info("share partition %s cannot be loaded: %s", led.key, error)
-            self.end(led, _told(error))
+        except (_LoadFailed, PersisterError) as error:
+            log.info("Cannot load a share partition: %s key=%s", error, led.key)
+            self.end(led, _client_error(error) if isinstance(error, PersisterError) else error.code)
         except Exception:
-            log.exception("share partition %s cannot be loaded", led.key)
+            log.exception("Cannot load a share partition. key=%s", led.key)
             self.end(led, ErrorCode.UNKNOWN_SERVER_ERROR)
         else:
             if not led.failure:
@@ -258,7 +255,7 @@ class SharePartitions:
 
     async def _read(self, led: LedPartition, leader: Replica, settings: GroupSettings) -> SharePartition:
         earlier = self._writes.get(led.key)
-        if earlier:  # of an earlier life: what they change must not come after what is read now
+        if earlier:  # of the share partition before this one: they must not come after the read
             await asyncio.wait(earlier)
         kept = await self._persister.read(led.key, led.leader_epoch)
         start_offset = kept.start_offset
@@ -269,24 +266,20 @@ class SharePartitions:
         return SharePartition(kept, start_offset_if_new=start_offset, settings=settings.partition)
 
     async def _write_first(self, led: LedPartition, kept: ShareState, start_offset: int) -> None:
-        """Where a group began by the time of day is written down at once, for the next leader would begin elsewhere.
+        """Write a start offset that depends on the time at once: the next leader would compute another.
 
-        Kafka has it only with the first acknowledgement, and skips what was delivered and not acknowledged before.
+        Kafka writes it with the first acknowledgement, and skips records that were delivered and not acknowledged.
         """
-        await self._persister.write(
-            led.key,
-            state_epoch=kept.state_epoch,
-            leader_epoch=led.leader_epoch,
-            start_offset=start_offset,
-            delivery_complete_count=0,
-            batches=(),
-        )
+        update = StateUpdate(kept.state_epoch, led.leader_epoch, start_offset, 0, ())
+        await self._persister.write(led.key, update)
 
     async def _first_offset(self, leader: Replica, reset: OffsetReset) -> int:
         if reset.kind is ResetKind.EARLIEST:
             return leader.log.log_start_offset
         if not leader.knows_end:
-            raise _LoadFailed(ErrorCode.OFFSET_NOT_AVAILABLE, "its leader does not know its end yet")
+            raise _LoadFailed(
+                ErrorCode.OFFSET_NOT_AVAILABLE, "the leader does not know its high watermark yet"
+            )
         if reset.kind is ResetKind.LATEST:
             return leader.high_watermark
         try:
@@ -294,16 +287,16 @@ class SharePartitions:
         except LogError as error:
             raise _LoadFailed(error.code, error.client_message) from error
         except OSError as error:
-            refused = StorageError("the log cannot be read", error)
+            refused = StorageError("cannot read the log", error)
             raise _LoadFailed(refused.code, refused.client_message) from error
         if found is None or found.offset >= leader.high_watermark:
-            raise _LoadFailed(ErrorCode.OFFSET_NOT_AVAILABLE, "it has no record of that time yet")
+            raise _LoadFailed(ErrorCode.OFFSET_NOT_AVAILABLE, "no record has that timestamp yet")
         return found.offset
 
-    # -- the end --------------------------------------------------------------------------------------
+    # -- ending ---------------------------------------------------------------------------------------
 
     def end(self, led: LedPartition, reason: ErrorCode) -> None:
-        """What is in memory counts no more; fetches that wait for it hear of it."""
+        """Drop the state in memory, and wake waiting fetches."""
         group = self._groups.get(led.key.group_id, {})
         name = (led.key.topic_id, led.key.partition)
         if group.get(name) is led:
@@ -314,7 +307,7 @@ class SharePartitions:
             led.end(reason)
 
     def end_group(self, group_id: str) -> None:
-        """Nobody of the group is here any more, and nobody holds anything."""
+        """End all share partitions of a group without sessions."""
         for led in list(self._groups.get(group_id, {}).values()):
             self.end(led, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
@@ -323,25 +316,25 @@ class SharePartitions:
             self.end_group(group_id)
 
     def apply(self, delta: MetadataDelta) -> None:
-        """Follow one change of the metadata, after `Replicas` has."""
+        """Apply a change of the metadata, after `Replicas` has."""
         if not self._groups:
             return
         for topic in delta.topics_deleted.values():
             for number in topic.partitions:
-                for led in self._named(topic.topic_id, number):
+                for led in self._of_partition(topic.topic_id, number):
                     self.end(led, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for change in delta.partitions.values():
-            for led in self._named(change.topic.topic_id, change.partition):
+            for led in self._of_partition(change.topic.topic_id, change.partition):
                 if led.leader_epoch != change.after.leader_epoch:
                     self.end(led, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    def _named(self, topic_id: bytes, number: int) -> list[LedPartition]:
-        """A partition, as each of the groups reads it."""
+    def _of_partition(self, topic_id: bytes, number: int) -> list[LedPartition]:
+        """Return the share partitions of a partition, of all groups."""
         name = (topic_id, number)
         return [group[name] for group in self._groups.values() if name in group]
 
     async def stop(self) -> None:
-        """End all, but let what is being written come to its end. Nothing begins any more."""
+        """End all share partitions after waiting for their writes. No new one is created."""
         self._is_stopped = True
         self._expiries.stop()
         self.end_all()
@@ -349,11 +342,11 @@ class SharePartitions:
             task.cancel()
         writes = [task for each in self._writes.values() for task in each]
         if writes:
-            _, late = await asyncio.wait(writes, timeout=_WRITE_S_MAX)
+            _, late = await asyncio.wait(writes, timeout=_STOP_TIMEOUT_S)
             for write in late:
                 write.cancel()
         await asyncio.gather(*self._tasks, *writes, return_exceptions=True)
 
 
-def _told(error: PersisterError) -> ErrorCode:
-    return _TOLD.get(error.code, ErrorCode.UNKNOWN_SERVER_ERROR)
+def _client_error(error: PersisterError) -> ErrorCode:
+    return _CLIENT_ERRORS.get(error.code, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -1,11 +1,11 @@
-"""Share sessions (KIP-932): a member names the partitions it fetches of this broker once, then only what changes.
+"""Share sessions (KIP-932): a member sends the partitions that it fetches from this broker once, and then only changes.
 
-Pure: requests in, the partitions to fetch and what to tell of them out. A member of a group has one session with a
-broker, which belongs to the connection that began it and ends with it. Its requests, of both kinds, count it up:
+Pure. A member of a group has one session with a broker, which belongs to the connection that began it and ends with it.
+ShareFetch and ShareAcknowledge requests increase its epoch:
 
-    epoch  0   a fetch begins a session; the one before, if there is one, is forgotten
+    epoch  0   a fetch begins a session; it replaces the one before
     epoch  n   the n-th request of the session, else INVALID_SHARE_SESSION_EPOCH
-    epoch -1   the last one: the session ends, and what the member still holds goes back to the group
+    epoch -1   the last one: the session ends, and the records of the member are released
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ INITIAL_EPOCH = 0
 _EPOCH_MAX = 2**31 - 1
 
 SESSION_PARTITIONS_MAX = ELEMENTS_MAX
-"""Of one session: every fetch looks at all of them, so it must not be more than a request could name itself."""
+"""In one session. Every fetch checks all of them, so there must not be more than fit into a request."""
 PARTITIONS_MAX = 5 * ELEMENTS_MAX
-"""Of all sessions together. Partitions need not exist to be in one, and it outlives the request that names them."""
+"""In all sessions together. The partitions need not exist, and a session outlives the request that names them."""
 
 
 class TopicPartition(NamedTuple):
@@ -36,7 +36,7 @@ class MemberKey(NamedTuple):
 
 
 class SessionError(Exception):
-    """A request that does not fit the session; `code` is what to answer."""
+    """A request that does not fit the session; `code` goes into the response."""
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(code.name)
@@ -44,48 +44,48 @@ class SessionError(Exception):
 
 
 class ShareSession:
-    """The partitions of one member, in the order in which they are read next."""
+    """The partitions of one member, in the order of the next reads."""
 
-    __slots__ = ("_must_tell", "epoch", "key", "owner", "partitions", "unverified")
+    __slots__ = ("_pending", "epoch", "key", "owner", "partitions", "unverified")
 
     def __init__(self, key: MemberKey, partitions: Iterable[TopicPartition], owner: Hashable) -> None:
         self.key = key
         self.owner = owner
         self.epoch = 1
         self.partitions = dict.fromkeys(partitions)
-        self._must_tell: set[TopicPartition] = set()
+        self._pending: set[TopicPartition] = set()
         self.unverified = set(self.partitions)
-        """What is new to the session: it has yet to be asked whether the leader's state of it is the group's."""
+        """Partitions that are new to the session: the leader has to verify its state of them."""
 
     def update(self, wanted: Iterable[TopicPartition], forgotten: Iterable[TopicPartition]) -> None:
-        """A partition may be in both: then it was only acknowledged, and is not fetched."""
+        """A partition in both lists is only acknowledged, and not fetched."""
         for partition in wanted:
             if partition not in self.partitions:
                 self.partitions[partition] = None
-                self._must_tell.add(partition)
+                self._pending.add(partition)
                 self.unverified.add(partition)
         for partition in forgotten:
             self.partitions.pop(partition, None)
-            self._must_tell.discard(partition)
+            self._pending.discard(partition)
             self.unverified.discard(partition)
 
-    def is_worth_telling(self, partition: TopicPartition, *, has_records: bool, has_failed: bool) -> bool:
-        """Whether an answer, but for the first, carries this partition; remembers what the client is told.
+    def must_include(self, partition: TopicPartition, *, has_records: bool, has_failed: bool) -> bool:
+        """Return whether a response, except the first, includes this partition.
 
-        It hears of a partition that is new to the session, and after an error that it is over.
+        A response also includes a partition that is new to the session, and one whose error is over.
         """
-        is_worth = has_records or has_failed or partition in self._must_tell
+        is_included = has_records or has_failed or partition in self._pending
         if has_failed and partition in self.partitions:
-            self._must_tell.add(partition)
+            self._pending.add(partition)
         else:
-            self._must_tell.discard(partition)
+            self._pending.discard(partition)
         if has_records and partition in self.partitions:
-            del self.partitions[partition]  # whoever was served goes to the end
+            del self.partitions[partition]  # a partition that was read goes to the end
             self.partitions[partition] = None
-        return is_worth
+        return is_included
 
     def proceed(self, epoch: int) -> None:
-        """Count one more request. Raises `SessionError`."""
+        """Count a request. Raises `SessionError`."""
         if epoch != self.epoch:
             raise SessionError(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
         self.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
@@ -117,7 +117,7 @@ class ShareSessions:
         return session
 
     def begin(self, key: MemberKey, partitions: Collection[TopicPartition], owner: Hashable) -> ShareSession:
-        """Begin anew, for the connection `owner`. Raises `SessionError`."""
+        """Begin a session for the connection `owner`. Raises `SessionError`."""
         before = self._sessions.get(key)
         if before is not None:
             self.end(before)
@@ -135,23 +135,22 @@ class ShareSessions:
         wanted: Collection[TopicPartition],
         forgotten: Iterable[TopicPartition],
     ) -> None:
-        """Raises `SessionError`, and then nothing is changed."""
+        """Raises `SessionError`, and then nothing has changed."""
         added = sum(partition not in session.partitions for partition in wanted)
         if added:
             self._check_room(len(session.partitions), added)
         session.update(wanted, forgotten)
 
     def _check_room(self, before: int, added: int) -> None:
-        """For more partitions of a session."""
         if before + added > SESSION_PARTITIONS_MAX or self.partition_count + added > PARTITIONS_MAX:
             raise SessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
 
     def is_open(self, session: ShareSession) -> bool:
-        """Whether it has neither ended nor been begun anew."""
+        """Whether it has neither ended nor been replaced."""
         return self._sessions.get(session.key) is session
 
     def end(self, session: ShareSession) -> bool:
-        """Whether it was open: the next one of the same member is left alone."""
+        """End a session. Return False when it was not open; the next one of the same member stays."""
         if not self.is_open(session):
             return False
         key = session.key
@@ -165,14 +164,14 @@ class ShareSessions:
         return True
 
     def owned_by(self, owner: Hashable) -> list[ShareSession]:
-        """The sessions that end with a connection: those that it has begun."""
+        """Return the sessions that a connection has begun."""
         return [self._sessions[key] for key in sorted(self._owned.get(owner, ()))]
 
     def has_members(self, group_id: str) -> bool:
         return group_id in self._groups
 
     def clear(self) -> None:
-        """Share groups were switched off."""
+        """End all sessions, because share groups were disabled."""
         self._sessions.clear()
         self._groups.clear()
         self._owned.clear()

@@ -1,4 +1,4 @@
-"""The settings of one share group: the broker's, and over them those of the group itself (resource type GROUP)."""
+"""The settings of one share group: the broker's, overridden by the group's own (resource type GROUP)."""
 
 from collections.abc import Mapping
 from typing import TypeVar, cast
@@ -8,22 +8,22 @@ import msgspec
 from penstock.config.broker import BrokerConfig
 from penstock.config.offset_reset import OffsetReset, parse_offset_reset
 from penstock.config.property import ConfigError, Property
-from penstock.config.themes import coordinators, group
-from penstock.share.partition.values import ShareSettings
+from penstock.config.settings import coordinators, group
+from penstock.share.partition.values import PartitionSettings
 
 T = TypeVar("T")
 
 
 class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
-    partition: ShareSettings
+    partition: PartitionSettings
     reads_committed: bool
     offset_reset: OffsetReset
 
 
 def settings_of(config: BrokerConfig, overrides: Mapping[str, str]) -> GroupSettings:
-    """As they hold now; they may change while the group is at work."""
+    """Return the current settings, which may change while the group is active."""
     return GroupSettings(
-        partition=ShareSettings(
+        partition=PartitionSettings(
             lock_duration_ms=_own(overrides, group.SHARE_RECORD_LOCK_DURATION_MS)
             or config[coordinators.GROUP_SHARE_RECORD_LOCK_DURATION_MS],
             delivery_count_limit=_own(overrides, group.SHARE_DELIVERY_COUNT_LIMIT)

@@ -1,4 +1,4 @@
-"""What a broker has to do with share groups as the leader of partitions: sessions of members, and share partitions."""
+"""The share groups of a broker as the leader of partitions: sessions of members, and share partitions."""
 
 from collections.abc import Hashable
 
@@ -6,12 +6,12 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import SHARE_VERSION
 from penstock.cluster.replicas import Replicas
-from penstock.config.themes.coordinators import GROUP_SHARE_MAX_SHARE_SESSIONS
-from penstock.observability.clock import Clock
+from penstock.config.settings.coordinators import GROUP_SHARE_MAX_SHARE_SESSIONS
+from penstock.runtime.clock import Clock
 from penstock.share.partitions import SharePartitions
 from penstock.share.sessions import ShareSession, ShareSessions
 from penstock.share.settings import GroupSettings, settings_of
-from penstock.share.values import Persister
+from penstock.share.state.values import Persister
 
 
 class Shares:
@@ -28,20 +28,19 @@ class Shares:
         return self._controller.image.features.finalized.get(SHARE_VERSION, 0) > 0
 
     def settings(self, group_id: str) -> GroupSettings:
-        """As they hold now."""
         controller = self._controller
         return settings_of(controller.config, controller.image.group_settings(group_id))
 
-    def takes_on(self, owner: Hashable) -> bool:
-        """Whether it is new that this connection begins a session: then `disconnected` is owed for it."""
+    def add_owner(self, owner: Hashable) -> bool:
+        """Return whether this is the first session of a connection: the caller must then call `disconnected` for it."""
         is_new = owner not in self._owners
         self._owners.add(owner)
         return is_new
 
     def end_session(self, session: ShareSession) -> None:
-        """The member is done, unless it has begun another session meanwhile: what it holds goes back to the group.
+        """Release the records of the member, unless it has begun another session.
 
-        A group without any session lets go of its partitions: others may change its offsets now.
+        The share partitions of a group without sessions end, because its offsets may be changed now.
         """
         if not self.sessions.end(session):
             return
@@ -51,13 +50,13 @@ class Shares:
             self.partitions.end_group(key.group_id)
 
     def disconnected(self, owner: Hashable) -> None:
-        """A connection is gone, and the sessions that it has begun with it."""
+        """End the sessions of a closed connection."""
         self._owners.discard(owner)
         for session in self.sessions.owned_by(owner):
             self.end_session(session)
 
     def apply(self, delta: MetadataDelta) -> None:
-        """Follow one change of the metadata, after `Replicas` has."""
+        """Apply a change of the metadata, after `Replicas` has."""
         self.partitions.apply(delta)
         if delta.features_changed and not self.is_enabled:
             self.sessions.clear()

@@ -1,11 +1,11 @@
-"""An archive of Spark's classes that more than halves the time in which its JVM starts (JEP 350, AppCDS).
+"""Builds an archive of Spark's classes that more than halves the start time of its JVM (JEP 350, AppCDS).
 
-A JVM that was told to writes the archive as it ends, which takes some seconds; so it is made by a run of its own:
+A JVM writes the archive as it ends, which takes some seconds, so a run of its own builds it:
 
     python -m penstock.spark.class_archive
 
-Every session uses the archive that is there and works as well without. The name carries the Java and the PySpark it
-was made with; the JVM compares the jars by itself and goes on without an archive that does not fit.
+A session uses the archive if there is one. Its name depends on the Java and the PySpark it was built with; the JVM
+checks the jars itself and ignores an archive that does not fit.
 """
 
 import hashlib
@@ -22,28 +22,25 @@ from penstock.spark.java import Java, bundled_java_home, cache_directory, find_j
 from penstock.spark.launch import launch_session, settings_of
 
 _DUMP_TIMEOUT_SECONDS = 120.0
-# An archive that does not fit is no news for the user.
+# The user need not hear about an archive that does not fit.
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
 def archive_path(java: Java, cache: Path) -> Path:
-    """The name of the archive for this Java and this PySpark."""
+    """Return the path of the archive for this Java and this PySpark."""
     made_with = f"{java.home} {java.version} {pyspark.__file__} {pyspark.__version__}"
     return cache / f"classes-{hashlib.sha256(made_with.encode()).hexdigest()[:12]}.jsa"
 
 
 def reading_options(archive: Path) -> tuple[str, ...]:
-    """JVM options that use the archive where it is there."""
+    """Return the JVM options that use the archive, if there is one."""
     if not os.access(archive, os.R_OK):
         return ()
     return (f"-XX:SharedArchiveFile={archive}", *_QUIET)
 
 
 def make_archive(java: Java, cache: Path) -> Path | None:
-    """Run what every pipeline runs in a JVM that writes the archive as it ends; one that is there is kept.
-
-    None when this JVM can write none.
-    """
+    """Build the archive, unless it exists, by running a small pipeline. None: this JVM cannot write archives."""
     archive = archive_path(java, cache)
     if archive.exists():
         return archive
@@ -61,7 +58,7 @@ def make_archive(java: Java, cache: Path) -> Path | None:
 
 
 def _base_options(java: Java, archive: Path) -> tuple[str, ...]:
-    """Our archive builds on that of Java's own classes, which small runtimes leave out: then it is made first."""
+    """Build the archive of Java's own classes first, on which ours is based, if the runtime lacks it."""
     if Path(java.home, "lib", "server", "classes.jsa").exists():
         return ()
     base = archive.with_suffix(".base.jsa")
@@ -71,14 +68,14 @@ def _base_options(java: Java, archive: Path) -> tuple[str, ...]:
 
 
 def _train(java: Java, jvm_options: tuple[str, ...], directory: str) -> None:
-    """Touch the parts that a pipeline uses: streaming, SQL, JSON, aggregation, and a Python function."""
+    """Load the classes that a pipeline uses: streaming, SQL, JSON, aggregation, and a Python function."""
     settings = {"spark.sql.shuffle.partitions": "1", "spark.sql.warehouse.dir": directory}
     spark = launch_session(
         java,
         settings_of("penstock-class-archive", "local[1]", jvm_options, settings),
         log_path=os.path.join(directory, "spark.log"),
     )
-    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - its process must end before the archive is there
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - the archive is complete when its process has ended
     query = (
         spark.readStream.format("rate")
         .load()

@@ -20,9 +20,9 @@ from penstock.spark.options import Options
 
 
 class PenstockDataSource(DataSource):
-    """Made anew in every process that plans or runs a part of a query; holds only its options.
+    """Created in every process that plans or runs a part of a query; holds only its options.
 
-    The two directions are loaded when they are needed: a query that reads does not pay for the sink.
+    Source and sink are imported on use: a query that only reads does not load the sink.
     """
 
     @classmethod

@@ -1,9 +1,9 @@
-"""What a dead letter is on the wire. Pure, and without Spark: the command line reads dead letters too.
+"""The format of dead letters. Pure, and without Spark: the command line reads dead letters too.
 
-A dead letter is the rejected record itself: its key, its value byte for byte, its headers; and after those, headers of
-ours, all text in UTF-8:
+A dead letter is the rejected record itself: its key, its value byte for byte, and its headers, followed by headers that
+Penstock adds, all text in UTF-8:
 
-    dlq.pipeline    the pipeline that rejected it; the headers of ours begin with the last header of this name
+    dlq.pipeline    the pipeline that rejected it; the last header of this name is the first that Penstock added
     dlq.step        the source or step in it
     dlq.error       why
     dlq.topic       where the record was read: topic, partition, offset,
@@ -11,8 +11,8 @@ ours, all text in UTF-8:
     dlq.offset
     dlq.timestamp   and its time, in milliseconds since 1970
 
-So a replay is a copy without our headers. A row that a step rejected after it had lost its record (an aggregate has
-none) is written as JSON, without a key and without the last four headers; it cannot be replayed.
+So a replay is a copy without these headers. A row that has no record any more when a step rejects it, such as an
+aggregate, is written as JSON, without a key and without the last four headers; it cannot be replayed.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the record was read."""
+    """The position of the rejected record."""
 
     topic: str
     partition: int
@@ -42,7 +42,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """The words of ours around a record, and the headers that it had before."""
+    """The added headers, parsed, and the headers that the record had before."""
 
     pipeline: str
     step: str
@@ -52,7 +52,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_headers(headers: Headers) -> DeadLetter | None:
-    """What the headers of a record say, or None when it is no dead letter."""
+    """Parse the headers of a record; None if it is no dead letter."""
     names = [name for name, _ in headers]
     if PIPELINE not in names:
         return None

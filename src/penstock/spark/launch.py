@@ -1,7 +1,7 @@
 """Starts Spark's JVM with given settings, and a session in it.
 
-The JVM is launched here rather than by the session builder, so that what it writes to standard error goes to the log.
-Its standard output stays: that is where Spark's console sink prints.
+The JVM is launched here rather than by the session builder, so that its standard error goes to the log. Its standard
+output is kept: Spark's console sink prints there.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ _LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bi
 def settings_of(
     app_name: str, master: str, jvm_options: Iterable[str], settings: Mapping[str, str]
 ) -> dict[str, str]:
-    """Every setting of a session. JVM options of the user are added to ours; all else of theirs replaces ours."""
+    """Return all settings of a session. The user's JVM options are added to ours; other settings replace ours."""
     options = [*jvm_options, settings.get(_JVM_OPTIONS_SETTING, "")]
     return {
         "spark.app.name": app_name,
@@ -65,21 +65,21 @@ def _is_on_this_machine(master: str) -> bool:
 
 
 def worker_python(settings: Mapping[str, str], environ: Mapping[str, str]) -> str:
-    """The interpreter of workers: what was asked for, else this one and not the `python3` that their PATH names.
+    """Return the interpreter for workers: the configured one, else this one, not the `python3` of their PATH.
 
-    Data sources run it on the driver's machine too, so its path must be right on all of them.
+    Data sources run it on the driver's machine too, so its path must be valid on all machines.
     """
     return settings.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON") or sys.executable
 
 
 def launch_session(java: Java, settings: Mapping[str, str], *, log_path: str | None) -> SparkSession:
-    """Start a JVM with these settings, unless this process has one, and the session in it."""
+    """Start a JVM with these settings, unless this process has one, and a session in it."""
     if log_path is not None:
         # PySpark prints each error that it raises as JSON too.
         PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     os.environ["JAVA_HOME"] = java.home
     os.environ["PYSPARK_PYTHON"] = worker_python(settings, os.environ)
-    # This process is the driver already; Spark would run data sources with what is named here, such as a notebook.
+    # Spark would run data sources with this interpreter, such as a notebook's.
     os.environ.pop("PYSPARK_DRIVER_PYTHON", None)
     if _is_on_this_machine(settings["spark.master"]):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK["spark.driver.host"])  # else executors take eth0's
@@ -87,13 +87,13 @@ def launch_session(java: Java, settings: Mapping[str, str], *, log_path: str | N
     for name, value in settings.items():
         conf.set(name, value)
     conf.set(_JVM_OPTIONS_SETTING, f"{settings[_JVM_OPTIONS_SETTING]} {_log_options(log_path)}")
-    if SparkContext._gateway is None:  # noqa: SLF001 - one JVM serves all sessions of a process, and only this tells
+    if SparkContext._gateway is None:  # noqa: SLF001 - one JVM serves all sessions of a process
         SparkContext(conf=conf, gateway=_launch_jvm(conf, log_path))
     return configured(SparkSession.builder, settings)
 
 
 def _launch_jvm(conf: SparkConf, log_path: str | None) -> Any:
-    """A JVM that ends with this process. What it writes to standard error goes to the log as well."""
+    """Launch a JVM that ends with this process. Its standard error goes to the log as well."""
     if log_path is not None:
         os.makedirs(os.path.dirname(log_path) or ".", exist_ok=True)
     launch: Any = java_gateway.launch_gateway  # untyped
@@ -104,13 +104,13 @@ def _launch_jvm(conf: SparkConf, log_path: str | None) -> Any:
         try:
             return launch(conf, {"stderr": log})
         except PySparkRuntimeError:
-            told = _read_from(log_path, begin) if log_path is not None else "see above"
-            raise SparkDidNotStart(f"Spark's JVM ended as it started: {told}") from None
+            reason = _read_from(log_path, begin) if log_path is not None else "see above"
+            raise SparkDidNotStart(f"Spark's JVM ended as it started: {reason}") from None
 
 
 @contextlib.contextmanager
 def _path_of_workers() -> Iterator[None]:
-    """A JVM that starts meanwhile passes on a PYTHONPATH that lets workers start sooner (`worker_site`)."""
+    """Set the PYTHONPATH with which workers start sooner (`worker_site`), for a JVM that starts meanwhile."""
     given = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_WORKER_SITE, given)))
     try:
@@ -141,7 +141,7 @@ def _quoted(option: str) -> str:
 
 
 def configured(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
-    """The session that the builder makes with these settings, or finds."""
+    """Return the builder's session with these settings."""
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -1,7 +1,7 @@
 """Options of the data source, as a person wrote them after `.option(...)`.
 
-Spark gives the names in lower case, so they are looked up whatever their case. Errors name the option in its own
-spelling. Everything under `kafka.` goes to the client, by Kafka's names, as with Spark's Kafka connector.
+Spark passes names in lower case, so case is ignored; errors use the documented spelling. Options under `kafka.` go to
+the client, with Kafka's names, as in Spark's Kafka connector.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class OptionError(ValueError):
 
 
 class Options:
-    """Read-only and picklable; holds what was given and nothing else."""
+    """Read-only and picklable."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = {name.lower(): str(value) for name, value in given.items()}
@@ -52,7 +52,7 @@ class Options:
         return value
 
     def kafka_properties(self, refused: Mapping[str, str] | None = None) -> dict[str, str]:
-        """What stands under `kafka.`. `refused` maps properties that may not be set to what to do instead."""
+        """Return the client properties. `refused` maps properties that may not be set to advice."""
         for name, instead in (refused or {}).items():
             if self.is_given(_KAFKA + name):
                 raise OptionError(f"option {_KAFKA}{name} is not supported: {instead}")

@@ -1,8 +1,8 @@
 """Starts the Spark session that Penstock's pipelines run in.
 
-One place decides what every session of ours shares: which Java, workers that run this interpreter, times in UTC,
-nothing that listens beyond the loopback interface when Spark runs on this machine, no web interface unless it is asked
-for, and log lines in a file instead of on the terminal (docs/adr/0008-spark-session.md).
+All sessions share these settings (docs/adr/0008-spark-session.md): the Java, workers that run this interpreter, times
+in UTC, listeners on the loopback interface only when Spark runs on this machine, no web interface by default, and the
+log in a file instead of on the terminal.
 """
 
 import os
@@ -17,7 +17,7 @@ from penstock.spark.launch import COMMON_SETTINGS, configured, launch_session, s
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
-# A short run is over before C2 and G1 have paid for themselves.
+# A short run ends before C2 and G1 pay off.
 _SHORT_RUN_JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
@@ -31,9 +31,9 @@ def start_session(
     show_logs: bool = False,
     log_path: str | None = None,
 ) -> SparkSession:
-    """A session on `master`, or on the Spark Connect server at `remote`; `settings` win over what is set here.
+    """Start a session on `master`, or on the Spark Connect server at `remote`; `settings` override the defaults.
 
-    Where this process has a session already, that one is given back. `is_short_run` starts sooner and computes slower.
+    A process that has a session already gets that one. With `is_short_run` it starts sooner and computes slower.
     Spark's log lines go to `log_path` (by default a file in the cache directory), or to the terminal with `show_logs`.
     """
     if remote is not None:

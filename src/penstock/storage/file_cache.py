@@ -13,9 +13,9 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from penstock.storage.errors import LogClosed
 from penstock.storage.files import File, FileSystem
-from penstock.storage.log.errors import LogClosed
-from penstock.storage.log.files import LogFiles
+from penstock.storage.log_files import LogFiles
 
 _NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
@@ -125,8 +125,7 @@ class FileCache:
         self._evict(max(1, count_before // 8))
         self._limit.open_files_max = max(1, len(self._handles))
         _log.warning(
-            "the process may not open more files (ulimit -n): %d of %d were closed, and no more than %d are kept "
-            "open from now on",
+            "Reached the limit of open files (ulimit -n): closed %d of %d, and keep no more than %d open from now on",
             count_before - len(self._handles),
             count_before,
             self._limit.open_files_max,
@@ -149,7 +148,7 @@ class FileCache:
 
 
 class LogFileCache(FileCache):
-    """What one log sees of the cache, until it is closed."""
+    """The cache as one log uses it, until the log is closed."""
 
     def __init__(self, files: LogFiles, handles: OrderedDict[str, Handle], limit: _Limit) -> None:
         """Use `FileCache.for_log`."""

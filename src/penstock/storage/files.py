@@ -1,22 +1,20 @@
 """The disk as an argument: every byte that storage reads or writes goes through a `FileSystem`.
 
-`RealFileSystem` is the machine's. `penstock.testing.disk` has one that loses unsynced writes, tears them,
+`RealFileSystem` is the machine's. `penstock_simulation.disk` has one that loses unsynced writes, tears them,
 fails syncs and runs full. Paths are plain strings; errors are `OSError` with the errno the kernel would give.
 
 What is created belongs to the broker's user alone, whatever the umask: records, and in the metadata the credentials.
 """
 
 import contextlib
-import ctypes
 import errno
 import fcntl
-import functools
 import os
-import re
 import stat
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
+
+from penstock.storage.volume import open_volume
 
 Buffer = bytes | bytearray | memoryview
 
@@ -57,7 +55,21 @@ class File(Protocol):
 
     @property
     def descriptor(self) -> int | None:
-        """What the kernel knows the file by, for whoever leaves a sync to it; None where only `sync` will do."""
+        """The descriptor for a sync by the kernel (io_uring); None where only `sync` works."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Volume(Protocol):
+    """A whole file system, held open: it reports what fails from then on, even to somebody else."""
+
+    def holds(self, directory: str) -> bool:
+        """Whether a directory is on it, and no other file system is mounted there."""
+        ...
+
+    def sync(self) -> None:
+        """Make all files and names on it survive a power cut. Takes long."""
         ...
 
     def close(self) -> None: ...
@@ -98,13 +110,8 @@ class FileSystem(Protocol):
         """Make creations, renames and removals in this directory survive a power cut."""
         ...
 
-    @property
-    def can_sync_all(self) -> bool:
-        """Whether there is `sync_all`."""
-        ...
-
-    def sync_all(self, directory: str) -> None:
-        """Make all files and names survive a power cut that are on the file system of this directory."""
+    def open_volume(self, directory: str) -> Volume | None:
+        """The file system that a directory lies on; None where its files have to be synced one by one."""
         ...
 
     def lock(self, path: str) -> contextlib.AbstractContextManager[None]:
@@ -249,20 +256,8 @@ class RealFileSystem:
         finally:
             os.close(fd)
 
-    @property
-    def can_sync_all(self) -> bool:
-        return _find_syncfs() is not None
-
-    def sync_all(self, directory: str) -> None:
-        syncfs = _find_syncfs()
-        assert syncfs is not None
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if syncfs(fd) != 0:
-                number = ctypes.get_errno()
-                raise OSError(number, os.strerror(number), directory)
-        finally:
-            os.close(fd)
+    def open_volume(self, directory: str) -> Volume | None:
+        return open_volume(directory)
 
     @contextlib.contextmanager
     def lock(self, path: str) -> Iterator[None]:
@@ -272,20 +267,6 @@ class RealFileSystem:
             yield
         finally:
             os.close(fd)
-
-
-@functools.cache
-def _find_syncfs() -> Callable[[int], int] | None:
-    """Linux's `syncfs`; None where it is missing, not allowed, or does not report all failed writes (before 5.17)."""
-    if sys.platform != "linux" or _kernel_version() < (5, 17):
-        return None
-    syncfs: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    is_there = syncfs is not None and syncfs(-1) != 0 and ctypes.get_errno() == errno.EBADF
-    return syncfs if is_there else None
-
-
-def _kernel_version() -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 
 
 TEMPORARY = ".tmp"
@@ -310,7 +291,7 @@ def write_temporary(files: FileSystem, path: str, content: bytes) -> None:
 
 
 def end_of_data(file: File, position: int) -> int:
-    """Where the bytes end that were written at `position` or behind it: all others up to the end are zeros.
+    """The end of the bytes that were written at `position` or behind it: all others up to the end are zeros.
 
     Asks the file system for the holes of the file, and reads nothing. The end of the file where it does not know them.
     """

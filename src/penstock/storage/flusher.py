@@ -18,15 +18,15 @@ from functools import partial
 import msgspec
 
 from penstock.config.topic import LONG_MAX
-from penstock.observability.clock import Clock
 from penstock.observability.exposition import Histogram
-from penstock.observability.offload import Offload
+from penstock.runtime.clock import Clock
+from penstock.runtime.offload import Offload
+from penstock.storage.errors import StorageFailure
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.records import JournalRecords
-from penstock.storage.log.errors import StorageFailure
 from penstock.storage.log.log import Log
-from penstock.storage.log.sync import SyncJob, run_all
 from penstock.storage.ring import Ended, SyncRing
+from penstock.storage.sync import SyncJob, run_all
 
 _LANES = 8
 """How many threads at most share the syncs of one turn: the kernel joins syncs that run at the same time."""
@@ -75,7 +75,7 @@ class Flusher:
         self._ready: list[tuple[Log, _Round]] = []
         """Begun in this turn, and not handed over yet."""
         self._advanced: list[Log] = []
-        """Durable further: whoever waits for that is notified when what is ready has been handed over."""
+        """The log is durable further: its waiters are notified when the ready ones have been handed over."""
         self._timers: dict[Log, asyncio.Task[None]] = {}
         self.seconds = Histogram(_BOUNDS_SECONDS)
         """How long syncs took, from their hand-over to the loop's hearing of their end."""
@@ -158,18 +158,16 @@ class Flusher:
             records.append(job)
         if not records:
             return
-        now_ms = self._clock.monotonic_ms()
-        for _, syncs in items:
-            syncs.began_ms = now_ms
         taken = list(items)
-        count = journal.begin_round(records, partial(self._round_ended, taken))
+        count = journal.begin_round(records, partial(self._round_ended, taken, self._clock.monotonic_ms()))
         del taken[count:]
         for log, syncs in items[count:]:
             log.is_journaling = False
             self._begin_direct(log, syncs)
 
-    def _round_ended(self, items: list[tuple[Log, _Round]]) -> None:
-        self._ended(items, None, None)
+    def _round_ended(self, items: list[tuple[Log, _Round]], began_ms: float) -> None:
+        self.seconds.observe((self._clock.monotonic_ms() - began_ms) / 1000)
+        self._end_each(items, None)
 
     # -- syncs of segments ----------------------------------------------------------------------------
 
@@ -250,9 +248,15 @@ class Flusher:
 
     def _ended(self, part: Sequence[tuple[Log, _Round]], _: object, error: BaseException | None) -> None:
         now_ms = self._clock.monotonic_ms()
+        for _, syncs in part:
+            self.seconds.observe((now_ms - syncs.began_ms) / 1000)
+        self._end_each(part, error)
+        if error is not None:
+            raise error
+
+    def _end_each(self, part: Sequence[tuple[Log, _Round]], error: BaseException | None) -> None:
         for log, syncs in part:
             assert syncs.job is not None
-            self.seconds.observe((now_ms - syncs.began_ms) / 1000)
             if self._finish(log, syncs.job, error):
                 self._advanced.append(log)
             if syncs.job.generation != log.generation and log.failure is None:
@@ -268,8 +272,6 @@ class Flusher:
             self._notify()
         elif self._advanced:
             asyncio.get_running_loop().call_soon(self._notify)
-        if error is not None:
-            raise error
 
     def _finish(self, log: Log, job: SyncJob | JournalRecords, error: BaseException | None) -> bool:
         """Whether more of the log is durable now."""
@@ -308,4 +310,4 @@ def _resolve(waiters: "Sequence[asyncio.Future[None]]", failure: StorageFailure 
             waiter.set_result(None)
         else:
             waiter.set_exception(failure)
-            waiter.exception()  # whoever asked may not wait: asyncio must not report the failure as overlooked
+            waiter.exception()  # the caller may not wait: asyncio must not report the failure as unretrieved

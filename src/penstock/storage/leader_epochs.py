@@ -1,4 +1,4 @@
-"""Where each leader epoch of a partition starts, by which a follower finds out what to cut (KIP-101, KIP-279).
+"""The start offset of each leader epoch: by these a follower finds its truncation offset (KIP-101, KIP-279).
 
 Kept in `leader-epoch-checkpoint`, Kafka's text format, one number or pair on each line:
 

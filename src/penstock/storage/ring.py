@@ -46,7 +46,7 @@ _COMPLETION_OFFSETS = struct.Struct("=4x I 72x II 12x I")  # the count of entrie
 _U32 = 0xFFFFFFFF
 
 Ended = Callable[[OSError | None], None]
-"""Told once, by `reap`, how a sync ended."""
+"""Called once, by `reap`, when a sync has ended."""
 
 
 class RingRefused(Exception):
@@ -108,7 +108,7 @@ class SyncRing:
     def begin(self, syncs: Sequence[tuple[int, Ended]]) -> int:
         """Begin to `fdatasync` each descriptor; gives how many, from the first on, the kernel has taken.
 
-        For those it has not taken the caller must do without; nothing is told of them.
+        The caller must sync those that it has not taken; their callbacks are not called.
         """
         words = self._words
         first = tail = words[self._tail]
@@ -164,5 +164,5 @@ def open_ring(entries: int = ENTRIES) -> SyncRing | None:
     try:
         return SyncRing(entries)
     except RingRefused as refused:
-        _log.info("syncs run on threads, because io_uring cannot be used: %s", refused)
+        _log.info("Syncs run on threads: io_uring cannot be used: %s", refused)
         return None

@@ -1,4 +1,4 @@
-"""What is handed from the checks of an append to the segment that stores it."""
+"""A checked batch, as an append hands it to the segment that stores it."""
 
 import msgspec
 

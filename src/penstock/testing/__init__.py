@@ -1,0 +1,1 @@
+"""Parts of a machine that live in memory: for embedded brokers and for the simulation."""

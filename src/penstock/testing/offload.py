@@ -1,15 +1,15 @@
-"""Blocking work that runs on the event loop after all, for disks in memory, which never make anybody wait."""
+"""Blocking work that runs on the event loop: disks in memory never block."""
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from penstock.observability.offload import Then, ThreadOffload
-from penstock.testing.disk import PowerCut
+from penstock.runtime.offload import Then, ThreadOffload
+from penstock.testing.memory_files import PowerCut
 
 
 class LoopOffload(ThreadOffload):
-    """In the place of threads: work runs on the loop, in a turn to come."""
+    """Runs work in a later turn of the loop instead of on a thread."""
 
     def __init__(self) -> None:
         super().__init__(0, "loop")
@@ -29,8 +29,8 @@ class LoopOffload(ThreadOffload):
         try:
             result = work()
         except PowerCut:
-            return  # nobody is left there to be told
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            return  # the process that would get the result has ended
+        except Exception as error:  # noqa: BLE001 - passed to `then`
             failure = error
         then(result, failure)
 
@@ -39,7 +39,7 @@ class LoopOffload(ThreadOffload):
 
 
 def _must_wait(work: Callable[[], object]) -> bool:
-    """Whether this work would wait for other work that is still to be run: on one thread it would for ever."""
+    """Return whether the work would block on other work that has not run yet: one thread would deadlock."""
     involved = [getattr(work, "__self__", None)]
     if isinstance(work, partial):
         for argument in work.args:

@@ -1,9 +1,9 @@
-"""Which transactional records a partition led here may take (KIP-890).
+"""Admits transactional records to the partitions that this broker leads (KIP-890).
 
-While a transaction is open in a partition its records go straight in. The first ones of it wait until the coordinator
-has confirmed that the partition is part of the transaction or, with transaction version 2, has made it so. Requests for
-one partition keep their order: each waits for the one before it. What lets a batch in is a permit, which goes to the
-log with it and is worth nothing once the transaction has ended.
+While a transaction is open in a partition its records are appended at once. The first ones wait until the coordinator
+has verified that the partition is part of the transaction or, with transaction version 2, has added it. Requests for
+one partition keep their order: each waits for the one before it. A batch is appended with a permit, which is invalid
+once the transaction has ended.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from typing import Protocol
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.transaction_permit import OpenTransaction, TransactionPermit
+from penstock.storage.producers.transaction_permit import OpenTransaction, TransactionPermit
 from penstock.transactions.guards import Guard, Guards
 from penstock.transactions.state import Producer, TopicPartition
 
 PRODUCE_ADDS_FROM = 12
-"""The version of Produce from which on records make their partition part of the transaction."""
+"""The first version of Produce that adds its partitions to the transaction."""
 _PRODUCE_ABORTABLE_FROM = 11
 
 _RETRIABLE = (
@@ -30,11 +30,11 @@ _RETRIABLE = (
 
 
 Verdict = ErrorCode | TransactionPermit
-"""Why a partition does not take a batch, or what permits it to."""
+"""The error of a batch, or its permit."""
 
 
 class Question(enum.Enum):
-    """What the coordinator is asked before the first batch of a transaction goes into a partition."""
+    """The request to the coordinator before the first batch of a transaction in a partition."""
 
     ADD = enum.auto()
     VERIFY = enum.auto()
@@ -60,12 +60,12 @@ class Verifier(Protocol):
 
 
 class Admission:
-    """One request's way in: wait for `outcome`, append with the permits that it gives, then `close`."""
+    """The admission of one request: await `outcome`, append with its permits, then `close`."""
 
     __slots__ = ("_before", "_codes", "_done", "_guards", "_held", "_leaders", "_producer")
 
     def __init__(self, guards: Guards, producer: Producer, firsts: Sequence[tuple[Replica, int]]) -> None:
-        """`firsts`: each partition with the first sequence of the records for it."""
+        """`firsts` are the partitions, each with the first sequence of its records."""
         self._guards = guards
         self._producer = producer
         self._leaders: dict[TopicPartition, Replica] = {}
@@ -76,9 +76,11 @@ class Admission:
         for leader, sequence in firsts:
             target = TopicPartition(leader.topic, leader.partition)
             self._leaders[target] = leader
-            guard = guards.raise_for(target, producer, sequence, leader.leader_epoch)
+            guard = guards.get_or_add(target, producer, sequence, leader.leader_epoch)
             before = guard.last_admission
-            if before is not None and before is not self._done:  # its own where a partition is named twice
+            if (
+                before is not None and before is not self._done
+            ):  # its own if the request names a partition twice
                 self._before.append(before)
             guard.last_admission = self._done
             self._held.setdefault(target, (guard, sequence))
@@ -86,10 +88,9 @@ class Admission:
     async def outcome(
         self, verifier: Verifier, transactional_id: str, question: Question
     ) -> dict[Replica, Verdict]:
-        """The verdict on each partition, once the coordinator has answered and every earlier request is in.
+        """Return the verdict on each partition, once the coordinator has answered and earlier requests are done.
 
-        It holds for the replica that was there when the request came: a topic that is made again under its name has
-        others.
+        It applies to the replica at the time of the request: a topic that is created again has other replicas.
         """
         targets = list(self._held)
         if question is Question.ADD:
@@ -111,7 +112,7 @@ class Admission:
     def _check(self, target: TopicPartition, guard: Guard, sequence: int, *, is_new: bool) -> ErrorCode:
         if guard.is_revoked:
             return ErrorCode.INVALID_TXN_STATE
-        if self._is_open(target):  # by the request before: the log checks the sequences
+        if self._is_open(target):  # by an earlier request: the log checks the sequences
             return ErrorCode.NONE
         if guard.epoch == self._producer.epoch and sequence > guard.lowest_sequence:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -120,7 +121,7 @@ class Admission:
             and sequence > 0
             and self._leaders[target].log.producers.get(self._producer.producer_id) is None
         ):
-            # With transaction version 2 every transaction has an epoch of its own, which starts at 0.
+            # With transaction version 2 every transaction has its own epoch, whose sequences start at 0.
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         return ErrorCode.NONE
 
@@ -128,7 +129,7 @@ class Admission:
         return self._leaders[target].log.producers.has_open_transaction(*self._producer)
 
     def close(self) -> None:
-        """Let the next one in. A guard stays where others wait behind it, or the same records will be tried again."""
+        """Let the next request continue. A guard stays if other requests wait or the client will retry."""
         for target, (guard, _) in self._held.items():
             is_last = guard.last_admission is self._done
             will_retry = self._codes.get(target) in (*_RETRIABLE, ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -139,7 +140,7 @@ class Admission:
 
 
 class Admissions:
-    """What the handlers of Produce and TxnOffsetCommit ask before they append."""
+    """Admits the requests of Produce and TxnOffsetCommit."""
 
     __slots__ = ("_guards", "verifier")
 
@@ -148,24 +149,24 @@ class Admissions:
         self.verifier = verifier
 
     def permit(self, leader: Replica, producer: Producer) -> TransactionPermit | None:
-        """The permit of a batch whose transaction is open here, unless another batch waits before it."""
+        """Return the permit of a batch whose transaction is open here, unless an earlier batch waits."""
         entry = leader.log.producers.get(producer.producer_id)
         if (
             entry is None
             or entry.transaction_first_offset is None
             or entry.producer_epoch != producer.epoch
-            or self._guards.is_waited_at(TopicPartition(leader.topic, leader.partition), producer.producer_id)
+            or self._guards.has_waiting(TopicPartition(leader.topic, leader.partition), producer.producer_id)
         ):
             return None
         return OpenTransaction(producer.producer_id, entry.transaction_first_offset, leader.leader_epoch)
 
     def enter(self, producer: Producer, firsts: Sequence[tuple[Replica, int]]) -> Admission:
-        """Take a place in the order of requests; to be left with `Admission.close`, whatever happens."""
+        """Enter the order of requests. The caller must call `Admission.close` in any case."""
         return Admission(self._guards, producer, firsts)
 
 
-def told_to_producer(code: ErrorCode, version: int) -> ErrorCode:
-    """A coordinator's answer in words that this version of Produce knows."""
+def produce_error(code: ErrorCode, version: int) -> ErrorCode:
+    """Translate a coordinator's error for this version of Produce."""
     if code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     if code is ErrorCode.TRANSACTION_ABORTABLE and version < _PRODUCE_ABORTABLE_FROM:
@@ -173,5 +174,5 @@ def told_to_producer(code: ErrorCode, version: int) -> ErrorCode:
     if code is ErrorCode.CONCURRENT_TRANSACTIONS and version >= PRODUCE_ADDS_FROM:
         return code
     if code in _RETRIABLE or code is ErrorCode.CONCURRENT_TRANSACTIONS:
-        return ErrorCode.NOT_ENOUGH_REPLICAS  # which makes any producer try again, and nothing else
+        return ErrorCode.NOT_ENOUGH_REPLICAS  # every producer retries this error
     return code

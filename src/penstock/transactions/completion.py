@@ -1,4 +1,4 @@
-"""Carrying out what was decided: markers to every partition, until each has its own, then the end of it in the log."""
+"""Completes decided transactions: writes a marker to every partition, and then the end of the transaction."""
 
 import asyncio
 import logging
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
+from penstock.runtime.clock import Clock
 from penstock.transactions import state
 from penstock.transactions.ids import TransactionalIds
 from penstock.transactions.markers import Marker, MarkerSender
@@ -24,7 +24,7 @@ Ids = CoordinatorPartition[TransactionalIds]
 
 
 class Completions:
-    """One task for each prepared transaction; `store` writes the transaction that is complete."""
+    """Runs one task for each prepared transaction; `store` writes a complete transaction."""
 
     def __init__(
         self,
@@ -58,19 +58,23 @@ class Completions:
             del self._tasks[transactional_id]
             del self._marked[transactional_id]
         if not task.cancelled() and task.exception() is not None:
-            log.error("cannot end the transaction of %s", transactional_id, exc_info=task.exception())
+            log.error(
+                "Cannot complete a transaction. transactional_id=%s",
+                transactional_id,
+                exc_info=task.exception(),
+            )
 
     async def wait_for(self, transactional_id: str, timeout_s: float) -> None:
-        """Wait until the id's last transaction has ended everywhere, but no longer than this.
+        """Wait until all partitions have the markers of the id's last transaction, but no longer than the timeout.
 
-        That this is written down need not be waited for: whatever comes next is written after it.
+        The record of that need not be awaited: later records come after it.
         """
         marked = self._marked.get(transactional_id)
         if marked is not None:
             await asyncio.wait([marked], timeout=timeout_s)
 
     def stop_for(self, ids: Ids) -> None:
-        """Another broker goes on with the transactions of this partition, or this one after loading it again."""
+        """Stop for a partition that moves to another broker, or that this broker loads again."""
         for owner, task in list(self._tasks.values()):
             if owner is ids:
                 task.cancel()
@@ -87,17 +91,21 @@ class Completions:
         try:
             written = await self._store_end(ids, prepared)
             marked.set_result(None)
-            await committed(written)
+            await wait_for_write(written)
         except CoordinatorError as error:
-            # The broker that loads the partition next, this one or another, sends the markers and gets here again.
-            log.warning("the end of %s is not written: %s", prepared.transactional_id, error)
+            # The next broker that loads the partition sends the markers again and retries.
+            log.warning(
+                "Cannot store the end of a transaction: %s transactional_id=%s",
+                error,
+                prepared.transactional_id,
+            )
 
     async def _store_end(self, ids: Ids, prepared: Transaction) -> "asyncio.Future[None]":
         """Write that the transaction is complete. Raises `CoordinatorError` when this broker no longer leads.
 
-        Any other refusal leaves the partition as it is, and nobody loads it again: without another try the transaction
-        would stay prepared, and its producer could never begin the next one. Too few replicas may be in sync, or the
-        record may be too large for the topic until an administrator raises its limit.
+        Any other error does not make the partition load again: without a retry the transaction would stay prepared,
+        and its producer could never begin the next one. Too few replicas may be in sync, or the record may be too large
+        for the topic until an administrator raises its limit.
         """
         delays_ms = _retry_delays_ms()
         while True:
@@ -107,12 +115,16 @@ class Completions:
             except CoordinatorError as error:
                 if not ids.leads:
                     raise
-                if delay_ms == _RETRY_MS_FIRST:  # one line for all tries
-                    log.warning("the end of %s is not written yet: %s", prepared.transactional_id, error)
+                if delay_ms == _RETRY_MS_FIRST:  # one line for all attempts
+                    log.warning(
+                        "Retrying to store the end of a transaction: %s transactional_id=%s",
+                        error,
+                        prepared.transactional_id,
+                    )
             await self._clock.sleep(delay_ms)
 
     async def _mark_all(self, ids: Ids, prepared: Transaction) -> bool:
-        """Whether every partition has its marker in the end; not when another coordinator took over."""
+        """Send markers until every partition has one. Return False when another coordinator took over."""
         marker = Marker(
             producer_id=prepared.producer_id,
             producer_epoch=prepared.producer_epoch,
@@ -125,33 +137,42 @@ class Completions:
         while unmarked:
             try:
                 outcomes = await self._markers.send(marker, sorted(unmarked))
-            except Exception:  # whatever it was: readers wait for these markers
-                log.exception("markers of %s were not sent", prepared.transactional_id)
+            except Exception:  # of any kind: readers wait for these markers
+                log.exception("Cannot send markers. transactional_id=%s", prepared.transactional_id)
                 outcomes = {}
             for target, code in outcomes.items():
                 if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
-                    log.warning("another coordinator ends the transaction of %s", prepared.transactional_id)
+                    log.warning(
+                        "Another coordinator completes a transaction. transactional_id=%s",
+                        prepared.transactional_id,
+                    )
                     return False
-                if self._is_settled(prepared, target, code):
+                if self._is_done(prepared, target, code):
                     unmarked.discard(target)
             if unmarked:
                 await self._clock.sleep(next(delays_ms))
         return True
 
-    def _is_settled(self, prepared: Transaction, target: TopicPartition, code: ErrorCode) -> bool:
+    def _is_done(self, prepared: Transaction, target: TopicPartition, code: ErrorCode) -> bool:
         if code is ErrorCode.NONE:
             return True
         if code is ErrorCode.INVALID_PRODUCER_EPOCH:
             log.warning(
-                "%s-%d knows a newer epoch of %s: its transaction is over there",
+                "The partition has a newer epoch of the producer, so the transaction has ended there. partition=%s-%d "
+                "transactional_id=%s",
                 *target,
                 prepared.transactional_id,
             )
             return True
-        is_gone = self._image.partition(*target) is None
-        if not is_gone:
-            log.info("no marker for %s in %s-%d yet: %s", prepared.transactional_id, *target, code.name)
-        return is_gone
+        is_deleted = self._image.partition(*target) is None
+        if not is_deleted:
+            log.info(
+                "Retrying to write a marker: %s partition=%s-%d transactional_id=%s",
+                code.name,
+                *target,
+                prepared.transactional_id,
+            )
+        return is_deleted
 
 
 def _retry_delays_ms() -> Iterator[int]:
@@ -161,7 +182,7 @@ def _retry_delays_ms() -> Iterator[int]:
         delay_ms = min(2 * delay_ms, _RETRY_MS_MAX)
 
 
-async def committed(written: "asyncio.Future[None]") -> None:
-    """Wait for a write that others may wait for too. Raises `CoordinatorError`."""
+async def wait_for_write(written: "asyncio.Future[None]") -> None:
+    """Wait for a write that others may also wait for. Raises `CoordinatorError`."""
     await asyncio.wait([written])
     written.result()

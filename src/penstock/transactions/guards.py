@@ -1,16 +1,16 @@
-"""What a partition remembers of a transactional producer between asking about its transaction and taking its records.
+"""Guards transactional records between the verification of their transaction and their append (KIP-890).
 
-Asking takes time, and in that time the transaction may end: its marker revokes the guard, and the log refuses the
-records that come with it instead of opening a transaction that nobody would ever end (KIP-890). A guard also remembers
-the lowest sequence that was held up, so that no later batch gets ahead of it while the first is tried again.
+Verification takes time, and meanwhile the transaction may end: its marker revokes the guard, and the log refuses the
+records instead of opening a transaction that would hang. A guard also remembers the lowest waiting sequence, so that a
+later batch cannot overtake it while the first is retried.
 """
 
 import asyncio
 
-from penstock.storage.producer_state import ProducerStates
+from penstock.storage.producers.state import ProducerStates
 from penstock.transactions.state import Producer, TopicPartition
 
-_GUARDS_MAX = 100_000  # of producers that never came back; the oldest make room
+_GUARDS_MAX = 100_000  # producers may never retry, so the oldest guards are evicted
 
 
 class Guard:
@@ -23,9 +23,9 @@ class Guard:
         self.lowest_sequence = lowest_sequence
         self.leader_epoch = leader_epoch
         self.is_revoked = False
-        self.last_admission: asyncio.Future[None] | None = None  # of the newest request that waits here
+        self.last_admission: asyncio.Future[None] | None = None  # of the newest waiting request
 
-    def is_valid(self, producers: ProducerStates) -> bool:  # noqa: ARG002  other permits ask them
+    def is_valid(self, producers: ProducerStates) -> bool:  # noqa: ARG002  other permits use it
         return not self.is_revoked
 
 
@@ -41,15 +41,15 @@ class Guards:
     def get(self, target: TopicPartition, producer_id: int) -> Guard | None:
         return self._guards.get((target, producer_id))
 
-    def is_waited_at(self, target: TopicPartition, producer_id: int) -> bool:
-        """Whether an earlier request is still on its way in."""
+    def has_waiting(self, target: TopicPartition, producer_id: int) -> bool:
+        """Whether an earlier request waits."""
         guard = self._guards.get((target, producer_id))
         return guard is not None and guard.last_admission is not None and not guard.last_admission.done()
 
-    def raise_for(
+    def get_or_add(
         self, target: TopicPartition, producer: Producer, sequence: int, leader_epoch: int
     ) -> Guard:
-        """The guard of this producer in this leader epoch; a newer epoch of either revokes the one before."""
+        """Return the guard of this producer and leader epoch. A newer epoch of either revokes the old guard."""
         key = target, producer.producer_id
         guard = self._guards.get(key)
         if guard is not None and (guard.epoch < producer.epoch or guard.leader_epoch != leader_epoch):
@@ -67,12 +67,12 @@ class Guards:
         self._guards.pop(key).is_revoked = True
 
     def drop(self, target: TopicPartition, producer_id: int, guard: Guard) -> None:
-        """Forget this guard, unless another has taken its place."""
+        """Remove this guard, unless another has replaced it."""
         if self._guards.get((target, producer_id)) is guard:
             self._revoke((target, producer_id))
 
     def revoke_ended(self, target: TopicPartition, producer_id: int, last_epoch: int) -> None:
-        """The transactions of a producer up to this epoch have ended; one that begins behind them goes on."""
+        """Revoke the guard of a producer whose transactions up to this epoch have ended."""
         guard = self._guards.get((target, producer_id))
         if guard is not None and guard.epoch <= last_epoch:
             self._revoke((target, producer_id))

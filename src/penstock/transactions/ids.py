@@ -1,4 +1,4 @@
-"""The transactional ids of one partition of `__transaction_state`: what its log adds up to."""
+"""The transactional ids of one partition of `__transaction_state`."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ _LISTED_MAX = 20
 
 
 class TransactionalIds:
-    """Ahead of its log by the writes in `writing`: whoever relies on a transaction waits for its write first."""
+    """Ahead of its log by the writes in `writing`: wait for the write of a transaction before relying on it."""
 
     __slots__ = ("_by_id", "writing")
 
@@ -40,7 +40,7 @@ class TransactionalIds:
         self._by_id.pop(transactional_id, None)
 
     def replay(self, record: Record, producer_id: int) -> None:
-        """Take in a stored record. One that cannot be read is left out, so that the other ids can be served."""
+        """Apply a stored record. A malformed one is skipped, so that the other ids stay available."""
         del producer_id  # this topic has no transactional records
         try:
             transactional_id = decode_key(record.key or b"")
@@ -51,22 +51,23 @@ class TransactionalIds:
             else:
                 self.put(decode_value(transactional_id, record.value))
         except ProtocolError:
-            log.exception("cannot read the transaction state at offset %d", record.offset)
+            log.exception("Skipped a malformed transaction state. offset=%d", record.offset)
 
     def skip_records(self, is_open: IsOpen) -> str:
-        """A record says all there is to know of its id, so an id with a later record is known. The others are not:
-        to go on from an older state could abort what was committed, or commit what another transaction wrote. They
-        are forgotten; a producer that comes back gets a new producer id.
+        """Forget all ids that have no later record: their producers get a new producer id.
+
+        A record has the whole state of its id. To continue from an older state could abort a committed transaction, or
+        commit records of another one.
         """
         del is_open
-        unfinished = [each.transactional_id for each in self if not each.state.is_at_rest]
+        unfinished = [each.transactional_id for each in self if not each.state.is_idle]
         self._by_id.clear()
         listed = ", ".join(unfinished[:_LISTED_MAX]) + (", ..." if len(unfinished) > _LISTED_MAX else "")
         return (
-            "Transactional ids without a later record are forgotten, and what they left open is neither committed nor "
-            f"aborted (open before: {listed or 'none'}). Restart their producers, and abort transactions that stay "
+            "Transactional ids without a later record are forgotten, and their open transactions are neither committed "
+            f"nor aborted (open before: {listed or 'none'}). Restart their producers, and abort transactions that stay "
             "open with `penstock txn abort`; or restore the file from a backup and restart the broker."
         )
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """No transaction writes here."""
+        """Do nothing: this topic has no transactional records."""

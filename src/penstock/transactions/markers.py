@@ -1,7 +1,7 @@
-"""Ending a decided transaction in each of its partitions: a control record that says commit or abort.
+"""Writes the commit or abort markers of a transaction to its partitions.
 
-`MarkerSender` is how the coordinator sees it. `LocalMarkers` writes to the partitions led here, for the coordinator of
-this broker and for the WriteTxnMarkers requests of others.
+`MarkerSender` is the interface for the coordinator. `LocalMarkers` writes to the partitions that this broker leads, for
+its own coordinator and for the WriteTxnMarkers requests of others.
 """
 
 from collections.abc import Awaitable, Collection, Mapping
@@ -14,17 +14,17 @@ from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
-from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
-from penstock.storage.log.errors import LogError
+from penstock.runtime.clock import Clock
+from penstock.storage.errors import LogError
 from penstock.storage.log.values import Origin
 from penstock.transactions.guards import Guards
 from penstock.transactions.state import TRANSACTION_VERSION_2, TopicPartition
 
 
 class Marker(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of one transaction, for any partition of it."""
+    """The end of one transaction, for all of its partitions."""
 
     producer_id: int
     producer_epoch: int
@@ -34,7 +34,7 @@ class Marker(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ended_epoch(self) -> int:
-        """That of the transaction. With version 2 the marker has the next one, which its producer goes on with."""
+        """The epoch of the transaction. With version 2 the marker has the next one, for the next transaction."""
         return self.producer_epoch - (self.transaction_version >= TRANSACTION_VERSION_2)
 
 
@@ -42,12 +42,12 @@ class MarkerSender(Protocol):
     async def send(
         self, marker: Marker, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Have the marker written to every partition; the answer has an outcome for each."""
+        """Write the marker to every partition. Return the error code of each."""
         ...
 
 
 Begun = Mapping[TopicPartition, ErrorCode | Awaitable[None]]
-"""Of each partition why it has not got the marker, or what to wait for."""
+"""By partition: an error, or the append to wait for."""
 
 
 async def outcomes(begun: Begun) -> dict[TopicPartition, ErrorCode]:
@@ -58,7 +58,7 @@ async def outcomes(begun: Begun) -> dict[TopicPartition, ErrorCode]:
 
 
 class LocalMarkers:
-    """The partitions of `coordinated` are written through their coordinator, which must learn of the end too."""
+    """Partitions of `coordinated` are written through their coordinator, which applies the end of the transaction."""
 
     def __init__(
         self,
@@ -82,17 +82,17 @@ class LocalMarkers:
         return {each: self._begin(marker, each) for each in partitions}
 
     def _begin(self, marker: Marker, target: TopicPartition) -> ErrorCode | Awaitable[None]:
-        """Append the marker; what is given back is its outcome, or what to wait for."""
+        """Append the marker; return an error, or the append to wait for."""
         leader = self._replicas.leader_of(target.topic, target.partition)
         if not isinstance(leader, Replica):
             return leader
-        leader.write_queued()  # the log knows of producers what it has stored
-        refused = _judge(leader, marker)
-        if refused is ErrorCode.NONE:  # it is there, but it may not be on the disks of the others yet
+        leader.write_queued()  # the producer state covers stored records only
+        late = _check_late(leader, marker)
+        if late is ErrorCode.NONE:  # the log has it, but the other replicas may not have it yet
             last_offset = leader.log.log_end_offset - 1
             return leader.commit_up_to(last_offset, leader_epoch=leader.leader_epoch)
-        if refused is not None:
-            return refused
+        if late is not None:
+            return late
         self._guards.revoke_ended(target, marker.producer_id, marker.ended_epoch)
         now_ms = self._clock.now_ms()
         batch = build_end_txn_batch(
@@ -105,7 +105,7 @@ class LocalMarkers:
             if target.topic == self._coordinated.topic:
                 shard = self._coordinated.led(target.partition)
                 if not isinstance(shard, CoordinatorPartition):
-                    return ErrorCode.NOT_LEADER_OR_FOLLOWER  # loading: the sender tries again
+                    return ErrorCode.NOT_LEADER_OR_FOLLOWER  # loading: the sender retries
                 return shard.end_transaction(batch, marker.producer_id, is_commit=marker.is_commit)
         except (LogError, CoordinatorError) as error:
             return _code(error)
@@ -114,10 +114,10 @@ class LocalMarkers:
         )
 
 
-def _judge(leader: Replica, marker: Marker) -> ErrorCode | None:
-    """With transaction version 2 a marker's epoch is above that of the transaction it ends, so a late one is known.
+def _check_late(leader: Replica, marker: Marker) -> ErrorCode | None:
+    """Detect a late marker of transaction version 2, whose epoch is above that of its transaction (KIP-1228).
 
-    KIP-1228. The log itself refuses older epochs of either version.
+    The log refuses older epochs of either version.
     """
     known = leader.log.producers.get(marker.producer_id)
     if (
@@ -127,7 +127,7 @@ def _judge(leader: Replica, marker: Marker) -> ErrorCode | None:
     ):
         return None
     if known.transaction_first_offset is None:
-        return ErrorCode.NONE  # it was written before the sender could learn of it
+        return ErrorCode.NONE  # it was written, and the response was lost
     return ErrorCode.INVALID_PRODUCER_EPOCH
 
 
@@ -140,5 +140,5 @@ async def _outcome(written: Awaitable[None]) -> ErrorCode:
 
 
 def _code(error: LogError | CoordinatorError) -> ErrorCode:
-    """What the sender is answered: it knows of leaders, not of group coordinators, and tries again."""
+    """Return a code for the sender, which knows leaders and not group coordinators, and retries."""
     return error.code if isinstance(error, LogError) else ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -1,9 +1,9 @@
-"""Records of `__transaction_state` in Kafka's own form.
+"""Records of `__transaction_state` in Kafka's format.
 
     key    i16 record type 0, then TransactionLogKey, version 0
-    value  i16 version, then TransactionLogValue; null forgets the transactional id
+    value  i16 version, then TransactionLogValue; null deletes the transactional id
 
-Version 1 of the value is flexible: it can carry what transaction version 2 needs, and is written once the cluster has
+Version 1 of the value is flexible: it has the fields of transaction version 2, and is written once the cluster has
 `transaction.version` at 1 or more.
 """
 
@@ -58,7 +58,7 @@ def _by_topic(transaction: Transaction) -> list[PartitionsSchema]:
 
 
 def decode_key(key: bytes) -> str | None:
-    """The transactional id; None for a record of a kind that is not known here. Raises `ProtocolError`."""
+    """Return the transactional id; None for an unknown record type. Raises `ProtocolError`."""
     if key[: _VERSION.size] != _TYPE:
         return None
     return transaction_log_record.decode_key(key, 0, _VERSION.size).transactional_id
@@ -71,9 +71,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
     try:
         state = State(stored.transaction_status)
     except ValueError:
-        raise ProtocolError(
-            f"{transactional_id} is in state {stored.transaction_status}, which is none"
-        ) from None
+        raise ProtocolError(f"{transactional_id} has the unknown state {stored.transaction_status}") from None
     return Transaction(
         transactional_id=transactional_id,
         producer_id=stored.producer_id,

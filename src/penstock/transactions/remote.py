@@ -1,6 +1,6 @@
-"""Transactions over several brokers: markers for partitions that others lead, and coordinators that run elsewhere.
+"""Transactions in a cluster: markers for partitions of other leaders, and requests to other coordinators.
 
-Both take the place of their local counterparts, which they use for what is here.
+Both use their local counterparts for partitions and transactional ids of this broker.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from penstock.transactions.state import Producer, TopicPartition
 
 _ADD_PARTITIONS, _ADD_PARTITIONS_VERSION = 24, 5
 _WRITE_MARKERS, _WRITE_MARKERS_VERSION = 27, 2
-_NOBODY = -1
+_NO_LEADER = -1
 
 Outcomes = dict[TopicPartition, ErrorCode]
 
 
 class ClusterMarkers:
-    """A `MarkerSender` for partitions led anywhere."""
+    """A `MarkerSender` for partitions of all leaders."""
 
     def __init__(self, node_id: int, image: MetadataImage, local: MarkerSender, peers: Peers) -> None:
         self._node_id = node_id
@@ -49,27 +49,27 @@ class ClusterMarkers:
             by_leader.setdefault(self._leader_of(each), []).append(each)
         outcomes: Outcomes = {}
         for found in await asyncio.gather(
-            *(self._send_to(leader, marker, theirs) for leader, theirs in by_leader.items())
+            *(self._send_to(leader, marker, partitions) for leader, partitions in by_leader.items())
         ):
             outcomes |= found
         return outcomes
 
     def _leader_of(self, target: TopicPartition) -> int:
         partition = self._image.partition(*target)
-        return self._node_id if partition is None else partition.leader  # the local one knows what to say
+        return self._node_id if partition is None else partition.leader  # the local sender returns the error
 
-    async def _send_to(self, leader: int, marker: Marker, theirs: list[TopicPartition]) -> Outcomes:
+    async def _send_to(self, leader: int, marker: Marker, partitions: list[TopicPartition]) -> Outcomes:
         if leader == self._node_id:
-            return await self._local.send(marker, theirs)
-        if leader == _NOBODY:
-            return dict.fromkeys(theirs, ErrorCode.LEADER_NOT_AVAILABLE)
+            return await self._local.send(marker, partitions)
+        if leader == _NO_LEADER:
+            return dict.fromkeys(partitions, ErrorCode.LEADER_NOT_AVAILABLE)
         wanted = WritableTxnMarker(
             producer_id=marker.producer_id,
             producer_epoch=marker.producer_epoch,
             transaction_result=marker.is_commit,
             topics=[
                 WritableTxnMarkerTopic(name=name, partition_indexes=numbers)
-                for name, numbers in _by_topic(theirs)
+                for name, numbers in _by_topic(partitions)
             ],
             coordinator_epoch=marker.coordinator_epoch,
             transaction_version=marker.transaction_version,
@@ -79,17 +79,17 @@ class ClusterMarkers:
                 _WRITE_MARKERS, _WRITE_MARKERS_VERSION, WriteTxnMarkersRequest(markers=[wanted])
             )
         except (OSError, ProtocolError):
-            return dict.fromkeys(theirs, ErrorCode.NETWORK_EXCEPTION)
-        told = {
+            return dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION)
+        codes = {
             TopicPartition(topic.name, each.partition_index): ErrorCode(each.error_code)
             for topic in response.markers[0].topics
             for each in topic.partitions
         }
-        return {each: told.get(each, ErrorCode.UNKNOWN_SERVER_ERROR) for each in theirs}
+        return {each: codes.get(each, ErrorCode.UNKNOWN_SERVER_ERROR) for each in partitions}
 
 
 class ClusterVerifier:
-    """A `Verifier` for transactional ids that are coordinated anywhere."""
+    """A `Verifier` for the transactional ids of all coordinators."""
 
     def __init__(self, node_id: int, leader_of: Callable[[str], int], local: Verifier, peers: Peers) -> None:
         self._node_id = node_id
@@ -123,7 +123,7 @@ class ClusterVerifier:
         *,
         verify_only: bool,
     ) -> Outcomes:
-        if leader == _NOBODY:
+        if leader == _NO_LEADER:
             return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         transaction = AddPartitionsToTxnTransaction(
             transactional_id=transactional_id,
@@ -145,13 +145,13 @@ class ClusterVerifier:
             return dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION)
         if response.error_code:
             return dict.fromkeys(partitions, ErrorCode(response.error_code))
-        told = {
+        codes = {
             TopicPartition(topic.name, each.partition_index): ErrorCode(each.partition_error_code)
             for result in response.results_by_transaction
             for topic in result.topic_results
             for each in topic.results_by_partition
         }
-        return {each: told.get(each, ErrorCode.UNKNOWN_SERVER_ERROR) for each in partitions}
+        return {each: codes.get(each, ErrorCode.UNKNOWN_SERVER_ERROR) for each in partitions}
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> Iterable[tuple[str, list[int]]]:

@@ -1,12 +1,12 @@
-"""What is known of one transactional id, and what becomes of it: values in, decisions out.
+"""The state of one transactional id, and the decisions about it: values in, values out.
 
-No clock, no log, no event loop: whoever asks passes the time, stores what a decision says, and answers when that is
-stored. The rules are Kafka's (KIP-98, KIP-360, KIP-588, KIP-890). A decision may need a producer id that nobody has
-used yet; it then says so, and is asked again with one.
+No clock, no log, no event loop: the caller passes the time, stores the state of a decision, and responds when it is
+stored. The rules are Kafka's (KIP-98, KIP-360, KIP-588, KIP-890). A decision may need a new producer id: the caller
+then calls again with one.
 
-Two versions of the protocol meet here. In the first a producer keeps its epoch from one transaction to the next; in
-the second (transaction version 2, KIP-890) every end raises the epoch, so that nothing of an ended transaction can
-creep into the next, and the answer to a lost EndTxn is found by the epoch alone.
+There are two versions of the protocol. In the first a producer keeps its epoch from one transaction to the next. In the
+second (transaction version 2, KIP-890) every end raises the epoch, so that no record of an ended transaction can get
+into the next one, and a repeated EndTxn is recognized by its epoch.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from penstock.transactions.states import TRANSITIONS, Event, State
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
 EPOCH_MAX = 32_766
-"""The last epoch that a producer may be given: one is kept back, so that it can always be fenced."""
+"""The last epoch that a producer may get: one more is reserved, so that it can always be fenced."""
 TRANSACTION_VERSION_2 = 2
 
 
@@ -30,14 +30,12 @@ class TopicPartition(NamedTuple):
 
 
 class Producer(NamedTuple):
-    """A producer as it names itself."""
-
     producer_id: int
     epoch: int
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
-    """The last that was decided about a transactional id; `producer_id` and `producer_epoch` are who may use it."""
+    """The last decision about a transactional id; `producer_id` and `producer_epoch` are those of its producer."""
 
     transactional_id: str
     producer_id: int
@@ -48,13 +46,13 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     partitions: frozenset[TopicPartition] = frozenset()
     started_ms: int = -1
     previous_producer_id: int = NO_PRODUCER_ID
-    next_producer_id: int = NO_PRODUCER_ID  # takes over when the epochs of `producer_id` run out at its end
-    last_producer_epoch: int = NO_EPOCH  # not in the log: the epoch before, for a retry that lost its answer
+    next_producer_id: int = NO_PRODUCER_ID  # replaces `producer_id` at the end, when its epochs are exhausted
+    last_producer_epoch: int = NO_EPOCH  # not in the log: the previous epoch, to recognize a retry
     client_version: int = 0
 
     @property
     def raises_epochs(self) -> bool:
-        """Whether its last end raised the epoch."""
+        """Whether its last end raised the epoch (transaction version 2)."""
         return self.client_version >= TRANSACTION_VERSION_2
 
     @property
@@ -62,14 +60,14 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
         return self.producer_epoch >= EPOCH_MAX
 
     def moved(self, event: Event, now_ms: int, **changes: object) -> "Transaction":
-        """The same id one step further. KeyError: no such way is in the table, which is a bug."""
+        """Return the next state. A KeyError is a bug: the table has no such transition."""
         return msgspec.structs.replace(
             self, state=TRANSITIONS[self.state][event], updated_ms=now_ms, **changes
         )
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`after` is to be stored, and `error` to be answered once it is; None: nothing changes."""
+    """The caller stores `after`, and then responds with `error`. Without `after` nothing changes."""
 
     error: ErrorCode = ErrorCode.NONE
     after: Transaction | None = None
@@ -83,7 +81,7 @@ _UNKNOWN_PRODUCER = Decision(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 _INVALID_STATE = Decision(ErrorCode.INVALID_TXN_STATE)
 
 
-# -- a producer begins ------------------------------------------------------------------------------------
+# -- initializing a producer ------------------------------------------------------------------------------
 
 
 def init_producer(
@@ -95,9 +93,9 @@ def init_producer(
     now_ms: int,
     new_producer_id: int | None = None,
 ) -> Decision:
-    """Give the id to a producer: whoever had it before is fenced, and its open transaction aborted first.
+    """Give the id to a producer. Fences the previous one, after its open transaction is aborted.
 
-    `expected` is a producer that goes on after an error (KIP-360): it must be the one that has the id.
+    `expected` is a producer that continues after an error (KIP-360): it must be the current one.
     """
     if before is None:
         if new_producer_id is None:
@@ -115,15 +113,15 @@ def init_producer(
         return _FENCED
     if before.state is State.ONGOING:
         return Decision(ErrorCode.CONCURRENT_TRANSACTIONS, fence(before, now_ms=now_ms))
-    if not before.state.is_at_rest:
+    if not before.state.is_idle:
         return _CONCURRENT
     return _next_producer(before, timeout_ms, expected, now_ms, new_producer_id)
 
 
 def _may_continue(before: Transaction, expected: Producer) -> bool:
     if expected.producer_id == before.producer_id:
-        return True  # its epoch is looked at when it is raised
-    # The answer that told the producer of its new id may have been lost.
+        return True  # `_next_producer` checks its epoch
+    # The response with the new id may have been lost.
     return expected.producer_id == before.previous_producer_id and expected.epoch >= EPOCH_MAX
 
 
@@ -162,9 +160,9 @@ def _next_producer(
 
 
 def fence(before: Transaction, *, now_ms: int) -> Transaction:
-    """Abort an open transaction without its producer, whose epoch is over; nobody is told the new one.
+    """Abort an open transaction and fence its producer, which does not get the new epoch.
 
-    One step of the epoch is enough for both: it fences the producer, and sets the markers apart from its records.
+    The new epoch also tells the markers apart from the producer's records.
     """
     fenced = before.moved(
         Event.FENCED,
@@ -176,13 +174,13 @@ def fence(before: Transaction, *, now_ms: int) -> Transaction:
     return fenced.moved(Event.ABORTED, now_ms)
 
 
-# -- a transaction grows ----------------------------------------------------------------------------------
+# -- adding partitions ------------------------------------------------------------------------------------
 
 
 def _refuse(before: Transaction | None, producer: Producer) -> Decision | None:
-    """What a request about an open transaction is told when it is not its producer's."""
+    """Return the error of a request that does not come from the producer of an open transaction."""
     if before is None or before.producer_id != producer.producer_id:
-        # Just given a new id because its epochs ran out, a producer may be quicker than the markers of its old one.
+        # A producer that just got a new id, because its epochs were exhausted, may be faster than its markers.
         if before is not None and before.next_producer_id == producer.producer_id != NO_PRODUCER_ID:
             return _CONCURRENT
         return _UNKNOWN_PRODUCER
@@ -194,7 +192,7 @@ def _refuse(before: Transaction | None, producer: Producer) -> Decision | None:
 def add_partitions(
     before: Transaction | None, producer: Producer, partitions: Collection[TopicPartition], *, now_ms: int
 ) -> Decision:
-    """Make partitions part of the transaction; the first ones begin it."""
+    """Add partitions to the transaction; the first ones begin it."""
     refusal = _refuse(before, producer)
     if refusal is not None:
         return refusal
@@ -216,7 +214,7 @@ def add_partitions(
 def verify(
     before: Transaction | None, producer: Producer, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, ErrorCode]:
-    """Say of each partition whether it is part of the producer's transaction (KIP-890)."""
+    """Check for each partition whether it is part of the producer's transaction (KIP-890)."""
     refusal = _refuse(before, producer)
     if refusal is not None:
         return dict.fromkeys(partitions, refusal.error)
@@ -227,7 +225,7 @@ def verify(
     }
 
 
-# -- a transaction ends -----------------------------------------------------------------------------------
+# -- ending a transaction ---------------------------------------------------------------------------------
 
 
 def end(
@@ -239,7 +237,7 @@ def end(
     now_ms: int,
     new_producer_id: int | None = None,
 ) -> Decision:
-    """Decide a transaction as its producer asks; what is decided is told again to a retry."""
+    """Commit or abort a transaction. A retry gets the same result."""
     if before is None:
         return _UNKNOWN_PRODUCER
     is_retry = before.raises_epochs and _is_retry_of_end(before, producer)
@@ -248,16 +246,14 @@ def end(
     if before.producer_epoch != producer.epoch and not is_retry:
         return _FENCED
     if before.state.is_prepared and before.raises_epochs and not is_retry:
-        return (
-            _CONCURRENT  # it has its new epoch already, and the end of its next transaction comes too early
-        )
+        return _CONCURRENT  # it has its new epoch, and ends its next transaction too early
     wanted = State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT
     if before.state.is_prepared:
         prepared = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
         return _CONCURRENT if before.state is prepared else _INVALID_STATE
     is_version_2 = client_version >= TRANSACTION_VERSION_2
     if before.state is not State.ONGOING:
-        # In version 1 the epoch does not tell a retry from a producer that ends a transaction it never began.
+        # In version 1 a retry cannot be told from a producer that ends a transaction without beginning one.
         if before.state is wanted and (is_retry or not is_version_2):
             return Decision()
         if commit or is_retry or not is_version_2:
@@ -268,7 +264,7 @@ def end(
 
 
 def _is_retry_of_end(before: Transaction, producer: Producer) -> bool:
-    """KIP-890: an epoch just below the present one belongs to the transaction that was ended last."""
+    """KIP-890: the epoch before the current one belongs to the transaction that ended last."""
     if before.state is State.ONGOING or before.state is State.EMPTY:
         return False
     if producer.producer_id == before.producer_id:
@@ -293,15 +289,15 @@ def _ended(
     )
 
 
-def answer_to_end(after: Transaction) -> Producer:
-    """Who the producer is from now on, once its transaction is decided (EndTxn v5)."""
+def producer_after_end(after: Transaction) -> Producer:
+    """Return the producer id and epoch for the next transaction (EndTxn v5)."""
     if after.next_producer_id != NO_PRODUCER_ID:
         return Producer(after.next_producer_id, 0)
     return Producer(after.producer_id, after.producer_epoch)
 
 
 def complete(before: Transaction, *, now_ms: int) -> Transaction:
-    """Every partition has its marker."""
+    """Complete a transaction whose partitions all have their marker."""
     is_rotated = before.next_producer_id != NO_PRODUCER_ID
     return before.moved(
         Event.MARKERS_WRITTEN,
@@ -315,7 +311,7 @@ def complete(before: Transaction, *, now_ms: int) -> Transaction:
     )
 
 
-# -- time passes ------------------------------------------------------------------------------------------
+# -- timeouts ---------------------------------------------------------------------------------------------
 
 
 def is_timed_out(transaction: Transaction, now_ms: int) -> bool:
@@ -323,4 +319,4 @@ def is_timed_out(transaction: Transaction, now_ms: int) -> bool:
 
 
 def is_expired(transaction: Transaction, now_ms: int, expiration_ms: int) -> bool:
-    return transaction.state.is_at_rest and transaction.updated_ms + expiration_ms <= now_ms
+    return transaction.state.is_idle and transaction.updated_ms + expiration_ms <= now_ms

@@ -1,13 +1,13 @@
-"""The states of a transactional id and every way from one to another: there is no other place that names them.
+"""The states of a transactional id, and every transition between them.
 
 Empty              its producer has an id and an epoch, and no transaction yet.
-Ongoing            a transaction has partitions; ends on request, by its timeout, or when its producer is replaced.
-PrepareCommit      the decision to commit is in the log: it will be carried out whatever happens.
-PrepareAbort       likewise to abort.
-CompleteCommit     every partition has its marker.
-CompleteAbort      likewise.
-Dead               forgotten after a long silence.
-PrepareEpochFence  the producer is being fenced so that its transaction can be aborted; passed through, never stored.
+Ongoing            a transaction has partitions; it ends on request, by its timeout, or when its producer is replaced.
+PrepareCommit      the log has the decision to commit, which will be executed.
+PrepareAbort       the log has the decision to abort, which will be executed.
+CompleteCommit     every partition has its commit marker.
+CompleteAbort      every partition has its abort marker.
+Dead               expired.
+PrepareEpochFence  the producer is fenced so that its transaction can be aborted; never stored.
 """
 
 import enum
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 
 class State(enum.IntEnum):
-    """The numbers are those of the log's records."""
+    """The numbers are those in the records."""
 
     EMPTY = 0
     ONGOING = 1
@@ -27,8 +27,8 @@ class State(enum.IntEnum):
     PREPARE_EPOCH_FENCE = 7
 
     @property
-    def shown_as(self) -> str:
-        """The name that clients are told, and filter by."""
+    def protocol_name(self) -> str:
+        """The name in the protocol."""
         return "".join(word.capitalize() for word in self.name.split("_"))
 
     @property
@@ -36,33 +36,32 @@ class State(enum.IntEnum):
         return self in (State.PREPARE_COMMIT, State.PREPARE_ABORT)
 
     @property
-    def is_at_rest(self) -> bool:
-        """Whether no transaction is open: a producer may come, a new transaction begin, the id be forgotten."""
+    def is_idle(self) -> bool:
+        """Whether no transaction is open: a producer may be initialized, a transaction may begin, the id may expire."""
         return self in (State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
 
 
-STATE_NAMES: Mapping[str, State] = {state.shown_as: state for state in State}
+STATE_NAMES: Mapping[str, State] = {state.protocol_name: state for state in State}
 
 
 class Event(enum.Enum):
-    """What moves a transactional id on."""
-
-    INITIALIZED = "a producer asked for its id and epoch"
-    PARTITIONS_ADDED = "partitions were added, by request or by the first records in them"
-    COMMITTED = "the producer decided to commit"
-    ABORTED = "the producer, or the coordinator for it, decided to abort"
-    FENCED = "the transaction took too long, or another producer took over the id"
+    INITIALIZED = "a producer is initialized"
+    PARTITIONS_ADDED = "partitions are added, by request or by their first records"
+    COMMITTED = "the producer commits"
+    ABORTED = "the producer or the coordinator aborts"
+    FENCED = "the transaction timed out, or another producer uses the id"
     MARKERS_WRITTEN = "every partition has its marker"
-    EXPIRED = "nobody used the id for long"
+    EXPIRED = "the id has expired"
 
 
+_FROM_IDLE: Mapping[Event, State] = {
+    Event.INITIALIZED: State.EMPTY,
+    Event.PARTITIONS_ADDED: State.ONGOING,
+    Event.ABORTED: State.PREPARE_ABORT,  # KIP-890: aborting nothing still raises the epoch
+    Event.EXPIRED: State.DEAD,
+}
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
-    State.EMPTY: {
-        Event.INITIALIZED: State.EMPTY,
-        Event.PARTITIONS_ADDED: State.ONGOING,
-        Event.ABORTED: State.PREPARE_ABORT,  # KIP-890: an abort of nothing still raises the epoch
-        Event.EXPIRED: State.DEAD,
-    },
+    State.EMPTY: _FROM_IDLE,
     State.ONGOING: {
         Event.PARTITIONS_ADDED: State.ONGOING,
         Event.COMMITTED: State.PREPARE_COMMIT,
@@ -71,18 +70,8 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     },
     State.PREPARE_COMMIT: {Event.MARKERS_WRITTEN: State.COMPLETE_COMMIT},
     State.PREPARE_ABORT: {Event.MARKERS_WRITTEN: State.COMPLETE_ABORT},
-    State.COMPLETE_COMMIT: {
-        Event.INITIALIZED: State.EMPTY,
-        Event.PARTITIONS_ADDED: State.ONGOING,
-        Event.ABORTED: State.PREPARE_ABORT,
-        Event.EXPIRED: State.DEAD,
-    },
-    State.COMPLETE_ABORT: {
-        Event.INITIALIZED: State.EMPTY,
-        Event.PARTITIONS_ADDED: State.ONGOING,
-        Event.ABORTED: State.PREPARE_ABORT,
-        Event.EXPIRED: State.DEAD,
-    },
+    State.COMPLETE_COMMIT: _FROM_IDLE,
+    State.COMPLETE_ABORT: _FROM_IDLE,
     State.PREPARE_EPOCH_FENCE: {Event.ABORTED: State.PREPARE_ABORT},
     State.DEAD: {},
 }

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.protocol.apis import codec
-from penstock.protocol.headers import decode_request_header, encode_response_header
+from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from penstock.protocol.request_header import RequestHeader
 
 # Given a request's header and body; an answer is a message, raw bytes for the wire, or None to hang up.
 Answer = Callable[[RequestHeader, Any], Any]

@@ -18,8 +18,8 @@ from penstock.client.connection import Disconnected
 from penstock.client.errors import AuthenticationFailed, UnsupportedApi
 from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, fetch, metadata, sasl_authenticate, sasl_handshake
-from penstock.protocol.request_header import RequestHeader
 from tests.client.blocking.serving import ALL_VERSIONS, Answer, serving
 from tests.support.broker import BrokerProcess
 
@@ -52,10 +52,10 @@ def test_pipelined_answers_come_in_the_order_of_the_requests() -> None:
         version = connection.version(metadata.API_KEY)
         for _ in range(3):
             connection.send(metadata.API_KEY, version, ASK)
-        assert connection.awaited == 3
+        assert connection.pending_count == 3
         answers = [connection.receive().cluster_id for _ in range(3)]
         assert answers == ["answer 1", "answer 2", "answer 3"]
-        assert connection.awaited == 0
+        assert connection.pending_count == 0
 
 
 def test_the_records_of_a_fetch_are_a_view_of_what_was_received() -> None:

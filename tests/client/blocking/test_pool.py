@@ -8,8 +8,8 @@ from penstock.client.blocking.connection import BlockingConnection
 from penstock.client.blocking.pool import ConnectionPool
 from penstock.client.connection import Disconnected
 from penstock.client.settings import ClientSettings
+from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, metadata
-from penstock.protocol.request_header import RequestHeader
 from tests.client.blocking.serving import ALL_VERSIONS, serving
 
 ASK = metadata.MetadataRequest(topics=[])

@@ -68,7 +68,7 @@ def test_an_acl_that_means_nothing_is_refused_and_the_others_are_created(
     ]
 
 
-def test_each_filter_is_told_what_it_removed_and_an_acl_is_removed_once() -> None:
+def test_each_filter_gets_the_acls_that_it_matched_and_an_acl_is_removed_once() -> None:
     image = image_of()
     create(image, READ, WRITE)
     exact = AclFilter(**msgspec.structs.asdict(READ))

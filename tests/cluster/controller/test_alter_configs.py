@@ -264,7 +264,7 @@ def test_a_brokers_setting_that_nobody_knows_is_taken_as_kafka_does(name: str) -
     assert (result.error, image.configs.get((ResourceType.BROKER, name), {})) == (ErrorCode.NONE, {})
 
 
-def test_what_another_version_stored_does_not_stand_in_the_way_of_other_changes() -> None:
+def test_settings_stored_by_another_version_do_not_block_other_changes() -> None:
     image = image_of()
     commit(
         image,

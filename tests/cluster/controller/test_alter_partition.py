@@ -2,8 +2,8 @@ import msgspec
 import pytest
 
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged, decide_alter_partitions
+from penstock.cluster.controller.broker_health import decide_disk_failure, decide_fence
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.health import decide_disk_failure, decide_fence
 from penstock.cluster.controller.reassignments import Move, decide_reassignments
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.protocol.errors import ErrorCode

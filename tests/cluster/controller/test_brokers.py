@@ -1,13 +1,13 @@
 import msgspec
 import pytest
 
+from penstock.cluster.controller.broker_health import decide_fence
 from penstock.cluster.controller.brokers import (
     ProducerIdBlock,
     decide_producer_id_block,
     decide_register_broker,
 )
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.health import decide_fence
 from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import PartitionChangeRecord

@@ -7,14 +7,14 @@ import pytest
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.alter_configs import Operation, ResourceChanges, SettingChange
-from penstock.cluster.controller.create_partitions import GrownTopic
+from penstock.cluster.controller.create_partitions import NewPartitions
 from penstock.cluster.controller.create_topics import NewTopic
 from penstock.cluster.controller.decision import NotController
-from penstock.cluster.controller.delete_topics import DoomedTopic
+from penstock.cluster.controller.delete_topics import TopicToDelete
 from penstock.cluster.metadata.image import ResourceType
 from penstock.config.broker import BrokerConfig
 from penstock.config.live import LiveConfig
-from penstock.config.themes import network
+from penstock.config.settings import network
 from penstock.protocol.errors import ErrorCode
 from tests.cluster.support import MemorySink, metadata_log, registration, start
 
@@ -82,7 +82,7 @@ def test_a_restart_finds_topics_and_settings_and_leads_in_a_new_epoch() -> None:
 def test_topics_are_made_grown_changed_and_deleted() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         (made,) = await controller.create_topics([NewTopic(name="t")])
-        await controller.create_partitions([GrownTopic(name="t", count=3)])
+        await controller.create_partitions([NewPartitions(name="t", count=3)])
         await controller.incremental_alter_configs([topic_settings("t", "segment.records", "10")])
         topic = controller.image.topic("t")
         assert topic is not None
@@ -90,7 +90,7 @@ def test_topics_are_made_grown_changed_and_deleted() -> None:
         assert controller.topic_config("t").segment_records == 10
         await controller.alter_configs([topic_settings("t", "retention.ms", "9")])
         assert controller.image.topic_settings("t") == {"retention.ms": "9"}
-        (deleted,) = await controller.delete_topics([DoomedTopic(topic_id=made.topic_id)])
+        (deleted,) = await controller.delete_topics([TopicToDelete(topic_id=made.topic_id)])
         assert (deleted.name, deleted.error) == ("t", ErrorCode.NONE)
         assert controller.image.topics == {}
 
@@ -103,7 +103,7 @@ def test_a_request_that_only_validates_answers_the_same_and_writes_nothing() -> 
         (made,) = await controller.create_topics([NewTopic(name="t", num_partitions=2)], validate_only=True)
         assert (made.error, made.num_partitions) == (ErrorCode.NONE, 2)
         await controller.create_topics([NewTopic(name="u")])
-        await controller.create_partitions([GrownTopic(name="u", count=2)], validate_only=True)
+        await controller.create_partitions([NewPartitions(name="u", count=2)], validate_only=True)
         await controller.incremental_alter_configs(
             [topic_settings("u", "retention.ms", "1")], validate_only=True
         )
@@ -114,7 +114,7 @@ def test_a_request_that_only_validates_answers_the_same_and_writes_nothing() -> 
     run(scenario)
 
 
-def test_of_two_who_make_the_same_topic_at_once_one_is_told_that_it_exists() -> None:
+def test_one_of_two_concurrent_creations_of_a_topic_fails_because_it_exists() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         outcomes = await asyncio.gather(*(controller.auto_create_topic("t") for _ in range(2)))
         assert [each.error for each in outcomes] == [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS]
@@ -181,7 +181,7 @@ def test_a_node_that_is_not_the_active_controller_decides_nothing() -> None:
         sink.is_active = False
         before = sink.next_offset
         with pytest.raises(NotController):
-            await controller.delete_topics([DoomedTopic(name="unknown")])
+            await controller.delete_topics([TopicToDelete(name="unknown")])
         assert sink.next_offset == before
 
     run(scenario)

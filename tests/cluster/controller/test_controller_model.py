@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.alter_configs import Operation, ResourceChanges, SettingChange
-from penstock.cluster.controller.create_partitions import GrownTopic
+from penstock.cluster.controller.create_partitions import NewPartitions
 from penstock.cluster.controller.create_topics import NewTopic
-from penstock.cluster.controller.delete_topics import DoomedTopic
+from penstock.cluster.controller.delete_topics import TopicToDelete
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.config.broker import BrokerConfig
@@ -23,8 +23,8 @@ NAMES = st.sampled_from(["a", "b.c", "b_c", "bad name", "__consumer_offsets"])
 CREATE = st.builds(
     NewTopic, name=NAMES, num_partitions=st.integers(-2, 4), replication_factor=st.integers(-2, 4)
 )
-GROW = st.builds(GrownTopic, name=NAMES, count=st.integers(0, 6))
-DELETE = st.builds(DoomedTopic, name=NAMES)
+GROW = st.builds(NewPartitions, name=NAMES, count=st.integers(0, 6))
+DELETE = st.builds(TopicToDelete, name=NAMES)
 CHANGE = st.builds(
     SettingChange,
     st.sampled_from(["retention.ms", "cleanup.policy", "min.insync.replicas"]),
@@ -48,9 +48,9 @@ STEPS = st.lists(
 async def take(controller: Controller, step: Any) -> None:
     if isinstance(step, list):
         await controller.create_topics(step)
-    elif isinstance(step, GrownTopic):
+    elif isinstance(step, NewPartitions):
         await controller.create_partitions([step])
-    elif isinstance(step, DoomedTopic):
+    elif isinstance(step, TopicToDelete):
         await controller.delete_topics([step])
     elif isinstance(step, ResourceChanges):
         await controller.incremental_alter_configs([step])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from penstock.cluster.controller.create_partitions import (
-    GrownTopic,
+    NewPartitions,
     PartitionsCreated,
     decide_create_partitions,
 )
@@ -14,7 +14,9 @@ from penstock.protocol.messages.metadata_records import MetadataRecord
 from tests.cluster.support import commit, image_of, with_topic
 
 
-def decide(image: MetadataImage, *topics: GrownTopic) -> tuple[list[MetadataRecord], list[PartitionsCreated]]:
+def decide(
+    image: MetadataImage, *topics: NewPartitions
+) -> tuple[list[MetadataRecord], list[PartitionsCreated]]:
     return decide_create_partitions(image, topics, random.Random(1))
 
 
@@ -26,7 +28,7 @@ def grown_image() -> MetadataImage:
 
 def test_a_topic_grows_by_partitions_numbered_on_from_the_last() -> None:
     image = grown_image()
-    records, results = decide(image, GrownTopic(name="t", count=4))
+    records, results = decide(image, NewPartitions(name="t", count=4))
     commit(image, records)
     topic = image.topic("t")
     assert topic is not None
@@ -37,7 +39,7 @@ def test_a_topic_grows_by_partitions_numbered_on_from_the_last() -> None:
 
 def test_a_client_may_assign_the_new_partitions() -> None:
     image = grown_image()
-    records, _ = decide(image, GrownTopic(name="t", count=4, assignments=[[2, 3], [3, 1]]))
+    records, _ = decide(image, NewPartitions(name="t", count=4, assignments=[[2, 3], [3, 1]]))
     commit(image, records)
     new = [image.partition("t", number) for number in (2, 3)]
     assert [(each.replicas, each.isr, each.leader) for each in new if each is not None] == [
@@ -55,7 +57,7 @@ def test_a_client_may_assign_the_new_partitions() -> None:
     ],
 )
 def test_a_topic_never_shrinks(count: int, message: str) -> None:
-    records, (result,) = decide(grown_image(), GrownTopic(name="t", count=count))
+    records, (result,) = decide(grown_image(), NewPartitions(name="t", count=count))
     assert records == []
     assert (result.error, result.message) == (ErrorCode.INVALID_PARTITIONS, message)
 
@@ -78,7 +80,7 @@ def test_a_topic_never_shrinks(count: int, message: str) -> None:
     ],
 )
 def test_an_assignment_that_cannot_be_is_refused(assignments: Sequence[Sequence[int]], message: str) -> None:
-    records, (result,) = decide(grown_image(), GrownTopic(name="t", count=4, assignments=assignments))
+    records, (result,) = decide(grown_image(), NewPartitions(name="t", count=4, assignments=assignments))
     assert records == []
     assert (result.error, result.message) == (ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
@@ -86,9 +88,9 @@ def test_an_assignment_that_cannot_be_is_refused(assignments: Sequence[Sequence[
 def test_an_unknown_topic_and_one_named_twice_are_refused() -> None:
     records, results = decide(
         grown_image(),
-        GrownTopic(name="x", count=3),
-        GrownTopic(name="t", count=3),
-        GrownTopic(name="t", count=4),
+        NewPartitions(name="x", count=3),
+        NewPartitions(name="t", count=3),
+        NewPartitions(name="t", count=4),
     )
     assert records == []
     assert [(each.name, each.error) for each in results] == [
@@ -98,5 +100,5 @@ def test_an_unknown_topic_and_one_named_twice_are_refused() -> None:
 
 
 def test_more_partitions_than_one_batch_of_the_metadata_log_takes_are_refused() -> None:
-    _, (result,) = decide(grown_image(), GrownTopic(name="t", count=10_003))
+    _, (result,) = decide(grown_image(), NewPartitions(name="t", count=10_003))
     assert result.error is ErrorCode.POLICY_VIOLATION

@@ -1,4 +1,4 @@
-from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
+from penstock.cluster.controller.delete_topics import TopicDeleted, TopicToDelete, decide_delete_topics
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
@@ -8,14 +8,16 @@ from tests.cluster.support import CONFIG, image_of, with_topic
 UNKNOWN = b"?" * 16
 
 
-def results(image: MetadataImage, *topics: DoomedTopic, config: BrokerConfig = CONFIG) -> list[TopicDeleted]:
+def results(
+    image: MetadataImage, *topics: TopicToDelete, config: BrokerConfig = CONFIG
+) -> list[TopicDeleted]:
     return decide_delete_topics(image, config, topics).result
 
 
 def test_a_topic_is_deleted_by_name_or_by_id_and_the_answer_has_both() -> None:
     image = image_of()
     first, second = with_topic(image, "a"), with_topic(image, "b")
-    decision = decide_delete_topics(image, CONFIG, [DoomedTopic(name="a"), DoomedTopic(topic_id=second)])
+    decision = decide_delete_topics(image, CONFIG, [TopicToDelete(name="a"), TopicToDelete(topic_id=second)])
     assert decision.records == [RemoveTopicRecord(topic_id=first), RemoveTopicRecord(topic_id=second)]
     assert decision.result == [
         TopicDeleted(name="a", topic_id=first),
@@ -24,7 +26,7 @@ def test_a_topic_is_deleted_by_name_or_by_id_and_the_answer_has_both() -> None:
 
 
 def test_an_unknown_topic_is_answered_by_how_it_was_asked_for() -> None:
-    by_name, by_id = results(image_of(), DoomedTopic(name="x"), DoomedTopic(topic_id=UNKNOWN))
+    by_name, by_id = results(image_of(), TopicToDelete(name="x"), TopicToDelete(topic_id=UNKNOWN))
     assert (by_name.error, by_name.name) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "x")
     assert (by_id.error, by_id.name, by_id.topic_id) == (ErrorCode.UNKNOWN_TOPIC_ID, None, UNKNOWN)
 
@@ -33,7 +35,7 @@ def test_nothing_is_deleted_where_deletion_is_switched_off() -> None:
     image = image_of()
     with_topic(image, "a")
     decision = decide_delete_topics(
-        image, BrokerConfig({"delete.topic.enable": "false"}), [DoomedTopic(name="a")]
+        image, BrokerConfig({"delete.topic.enable": "false"}), [TopicToDelete(name="a")]
     )
     assert decision.records == []
     assert decision.result[0].error is ErrorCode.TOPIC_DELETION_DISABLED
@@ -42,7 +44,7 @@ def test_nothing_is_deleted_where_deletion_is_switched_off() -> None:
 def test_a_topic_must_be_named_or_identified_and_not_both() -> None:
     image = image_of()
     topic_id = with_topic(image, "a")
-    neither, both = results(image, DoomedTopic(), DoomedTopic(name="a", topic_id=topic_id))
+    neither, both = results(image, TopicToDelete(), TopicToDelete(name="a", topic_id=topic_id))
     assert (neither.error, neither.message) == (
         ErrorCode.INVALID_REQUEST,
         "Neither topic name nor id were specified.",
@@ -56,19 +58,21 @@ def test_a_topic_must_be_named_or_identified_and_not_both() -> None:
 def test_a_topic_named_twice_is_refused_once_and_stays() -> None:
     image = image_of()
     topic_id = with_topic(image, "a")
-    twice = decide_delete_topics(image, CONFIG, [DoomedTopic(name="a")] * 2)
+    twice = decide_delete_topics(image, CONFIG, [TopicToDelete(name="a")] * 2)
     assert twice.records == []
     assert [(each.error, each.message) for each in twice.result] == [
         (ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     ]
-    by_id = results(image, DoomedTopic(topic_id=topic_id), DoomedTopic(topic_id=topic_id))
+    by_id = results(image, TopicToDelete(topic_id=topic_id), TopicToDelete(topic_id=topic_id))
     assert [each.message for each in by_id] == ["Duplicate topic id."]
 
 
 def test_a_topic_given_by_name_and_by_id_is_refused_once_and_stays() -> None:
     image = image_of()
     topic_id = with_topic(image, "a")
-    decision = decide_delete_topics(image, CONFIG, [DoomedTopic(topic_id=topic_id), DoomedTopic(name="a")])
+    decision = decide_delete_topics(
+        image, CONFIG, [TopicToDelete(topic_id=topic_id), TopicToDelete(name="a")]
+    )
     assert decision.records == []
     assert [(each.name, each.topic_id, each.error) for each in decision.result] == [
         ("a", topic_id, ErrorCode.INVALID_REQUEST)

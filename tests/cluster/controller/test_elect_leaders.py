@@ -1,5 +1,5 @@
+from penstock.cluster.controller.broker_health import decide_fence, decide_unfence
 from penstock.cluster.controller.elect_leaders import decide_elect_leaders, decide_rebalance
-from penstock.cluster.controller.health import decide_fence, decide_unfence
 from penstock.cluster.controller.partition_change import Election
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import NO_LEADER

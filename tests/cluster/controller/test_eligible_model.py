@@ -21,10 +21,10 @@ from penstock.cluster.controller.alter_configs import (
     decide_incremental_alter_configs,
 )
 from penstock.cluster.controller.alter_partition import InSyncChange, decide_alter_partitions
+from penstock.cluster.controller.broker_health import decide_fence, decide_unfence
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.health import decide_fence, decide_unfence
-from penstock.cluster.controller.settings_review import decide_review
+from penstock.cluster.controller.settings_review import decide_settings_review
 from penstock.cluster.in_sync import Followers
 from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION, NO_LEADER, Partition
@@ -160,7 +160,7 @@ class Model(RuleBasedStateMachine):
     @rule(value=FILE)
     def another_controller(self, value: str) -> None:
         self.in_file = value
-        self.commit(decide_review(self.image, self.config).records)
+        self.commit(decide_settings_review(self.image, self.config).records)
 
     # -- the brokers ----------------------------------------------------------------------------------
 

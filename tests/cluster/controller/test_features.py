@@ -31,7 +31,7 @@ def refusal(image: MetadataImage, update: FeatureUpdate) -> str | None:
     return result.message
 
 
-def test_a_new_cluster_has_every_feature_at_its_highest_level_unless_told_otherwise() -> None:
+def test_a_new_cluster_has_every_feature_at_its_highest_level_by_default() -> None:
     image = image_with({"f": (0, 2), "g": (1, 3), "h": (0, 1)})
     assert decide_bootstrap(image, CONFIG, {"g": 2, "h": 0}).records == [
         FeatureLevelRecord(name="f", feature_level=2),

@@ -1,33 +1,44 @@
 import pytest
 
-from penstock.cluster.controller.heartbeats import Condition, Sessions, Verdict, Wanted, judge
+from penstock.cluster.controller.heartbeats import (
+    BrokerCondition,
+    Heartbeat,
+    HeartbeatAction,
+    Sessions,
+    decide_heartbeat,
+)
 
-FENCED = Condition(is_fenced=True, is_draining=False, registered_at=10, has_leaderships=False)
-ACTIVE = Condition(is_fenced=False, is_draining=False, registered_at=10, has_leaderships=True)
-DRAINING = Condition(is_fenced=False, is_draining=True, registered_at=10, has_leaderships=True)
-DRAINED = Condition(is_fenced=False, is_draining=True, registered_at=10, has_leaderships=False)
+FENCED = BrokerCondition(is_fenced=True, is_draining=False, registered_at=10, has_leaderships=False)
+ACTIVE = BrokerCondition(is_fenced=False, is_draining=False, registered_at=10, has_leaderships=True)
+DRAINING = BrokerCondition(is_fenced=False, is_draining=True, registered_at=10, has_leaderships=True)
+DRAINED = BrokerCondition(is_fenced=False, is_draining=True, registered_at=10, has_leaderships=False)
 
 
 @pytest.mark.parametrize(
     ("condition", "wanted", "has_drained", "verdict"),
     [
-        (FENCED, Wanted(metadata_offset=9), True, Verdict.STAY),
-        (FENCED, Wanted(metadata_offset=10), True, Verdict.UNFENCE),
-        (FENCED, Wanted(metadata_offset=10, wants_fence=True), True, Verdict.STAY),
-        (FENCED, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.STOP),
-        (ACTIVE, Wanted(metadata_offset=10), True, Verdict.STAY),
-        (ACTIVE, Wanted(metadata_offset=10, wants_fence=True), True, Verdict.FENCE),
-        (ACTIVE, Wanted(metadata_offset=10, wants_fence=True, wants_shutdown=True), True, Verdict.STOP),
-        (ACTIVE, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.DRAIN),
-        (DRAINING, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.STAY),
-        (DRAINED, Wanted(metadata_offset=10, wants_shutdown=True), False, Verdict.STAY),
-        (DRAINED, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.STOP),
+        (FENCED, Heartbeat(metadata_offset=9), True, HeartbeatAction.STAY),
+        (FENCED, Heartbeat(metadata_offset=10), True, HeartbeatAction.UNFENCE),
+        (FENCED, Heartbeat(metadata_offset=10, wants_fence=True), True, HeartbeatAction.STAY),
+        (FENCED, Heartbeat(metadata_offset=10, wants_shutdown=True), True, HeartbeatAction.STOP),
+        (ACTIVE, Heartbeat(metadata_offset=10), True, HeartbeatAction.STAY),
+        (ACTIVE, Heartbeat(metadata_offset=10, wants_fence=True), True, HeartbeatAction.FENCE),
+        (
+            ACTIVE,
+            Heartbeat(metadata_offset=10, wants_fence=True, wants_shutdown=True),
+            True,
+            HeartbeatAction.STOP,
+        ),
+        (ACTIVE, Heartbeat(metadata_offset=10, wants_shutdown=True), True, HeartbeatAction.DRAIN),
+        (DRAINING, Heartbeat(metadata_offset=10, wants_shutdown=True), True, HeartbeatAction.STAY),
+        (DRAINED, Heartbeat(metadata_offset=10, wants_shutdown=True), False, HeartbeatAction.STAY),
+        (DRAINED, Heartbeat(metadata_offset=10, wants_shutdown=True), True, HeartbeatAction.STOP),
     ],
 )
 def test_a_heartbeat_is_judged_by_what_the_broker_is_and_wants(
-    condition: Condition, wanted: Wanted, has_drained: bool, verdict: Verdict
+    condition: BrokerCondition, wanted: Heartbeat, has_drained: bool, verdict: HeartbeatAction
 ) -> None:
-    assert judge(condition, wanted, has_drained=has_drained) is verdict
+    assert decide_heartbeat(condition, wanted, has_drained=has_drained) is verdict
 
 
 def test_a_broker_expires_after_a_session_of_silence() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
 from penstock.cluster.controller.internal_topics import auto_created_topic
-from penstock.cluster.topic_names import INTERNAL_TOPICS, SINK_DECISIONS
+from penstock.cluster.metadata.topic_names import INTERNAL_TOPICS, SINK_DECISIONS
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
 from tests.cluster.support import CONFIG, image_of
@@ -22,7 +22,7 @@ def test_a_coordinators_topic_has_as_many_replicas_as_brokers_up_to_three(
 
 
 @pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
-def test_of_what_replaces_what_was_before_the_last_is_kept(name: str) -> None:
+def test_the_last_of_several_replacing_records_is_kept(name: str) -> None:
     assert dict(auto_created_topic(image_of(), CONFIG, name).configs)["cleanup.policy"] == "compact"
 
 

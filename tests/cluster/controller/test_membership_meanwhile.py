@@ -10,12 +10,12 @@ import pytest
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.membership import Membership
 from penstock.config.live import LiveConfig
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log.errors import StorageError
+from penstock.runtime.clock import ManualClock
+from penstock.storage.errors import StorageError
 from tests.cluster.controller.test_membership import CONFIG, SESSION_MS, incarnation, join
 from tests.cluster.support import MemorySink, metadata_log, nobody_refuses, registration, start
 
@@ -43,7 +43,9 @@ class Stage:
         return begun
 
     def heartbeat(self, broker_id: int, epoch: int) -> Awaitable[object]:
-        return self.members.heartbeat(broker_id, epoch, Wanted(metadata_offset=self.controller.image.offset))
+        return self.members.heartbeat(
+            broker_id, epoch, Heartbeat(metadata_offset=self.controller.image.offset)
+        )
 
     async def fence(self, broker_id: int) -> None:
         await self.controller.fence_broker(broker_id, self.controller.image.brokers[broker_id].epoch)

@@ -96,7 +96,7 @@ def test_a_cluster_of_an_earlier_version_without_such_a_default_goes_on_as_befor
         assert alter(image, broker, SettingChange(MIN_ISR, SET, "2"))[0] is ErrorCode.NONE
 
 
-def test_switching_the_feature_off_frees_the_setting_and_switching_it_on_settles_it_again() -> None:
+def test_disabling_the_feature_frees_the_setting_and_enabling_it_sets_it_again() -> None:
     image = new_cluster()
     switch(image, CONFIG, 0)
     assert alter(image, "", SettingChange(MIN_ISR, DELETE))[0] is ErrorCode.NONE
@@ -105,7 +105,7 @@ def test_switching_the_feature_off_frees_the_setting_and_switching_it_on_settles
     assert (image.cluster_settings(), image.broker_settings(1)) == ({MIN_ISR: "2"}, {})
 
 
-def test_who_changes_a_file_later_is_warned_that_the_cluster_has_another_value(
+def test_a_later_change_of_a_file_is_logged_as_ignored_when_the_cluster_has_another_value(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     image = new_cluster()
@@ -113,4 +113,4 @@ def test_who_changes_a_file_later_is_warned_that_the_cluster_has_another_value(
     warn_of_other_value(image, BrokerConfig({MIN_ISR: "1"}))
     assert caplog.text == ""
     warn_of_other_value(image, TO_TWO)
-    assert "min.insync.replicas is 2 in this broker's own settings and 1 for the cluster" in caplog.text
+    assert "Ignored min.insync.replicas=2 in this broker's own settings: the cluster has 1" in caplog.text

@@ -7,8 +7,8 @@ from penstock.cluster.controller.partition_change import (
     RECOVERED,
     RECOVERING,
     Election,
+    RequestedChange,
     Rules,
-    Wish,
     change_partition,
 )
 from penstock.cluster.metadata.state import NO_LEADER, Partition
@@ -40,108 +40,112 @@ def rules(
     )
 
 
-def changed(before: Partition, wish: Wish, given_rules: Rules) -> Partition:
+def changed(before: Partition, wish: RequestedChange, given_rules: Rules) -> Partition:
     record = change_partition(ID, 0, before, wish, given_rules)
     return before if record is None else before.changed(record)
 
 
 def test_nothing_changes_without_a_reason() -> None:
-    assert change_partition(ID, 0, partition(), Wish(), rules()) is None
+    assert change_partition(ID, 0, partition(), RequestedChange(), rules()) is None
 
 
 def test_the_next_in_sync_replica_leads_when_the_leader_dies() -> None:
-    after = changed(partition(), Wish(isr=(2, 3)), rules((2, 3)))
+    after = changed(partition(), RequestedChange(isr=(2, 3)), rules((2, 3)))
     assert (after.leader, after.isr, after.leader_epoch, after.elr) == (2, (2, 3), 6, ())
 
 
 def test_a_follower_that_leaves_costs_no_leader_epoch() -> None:
-    after = changed(partition(), Wish(isr=(1, 3)), rules((1, 3)))
+    after = changed(partition(), RequestedChange(isr=(1, 3)), rules((1, 3)))
     assert (after.leader, after.leader_epoch, after.partition_epoch) == (1, 5, 10)
 
 
-def test_who_leaves_a_set_that_is_too_small_to_commit_may_still_lead_later() -> None:
+def test_a_replica_that_leaves_a_set_too_small_to_commit_may_lead_later() -> None:
     before = partition(isr=(1, 2))
-    one_left = changed(before, Wish(isr=(1,)), rules((1,)))
+    one_left = changed(before, RequestedChange(isr=(1,)), rules((1,)))
     assert (one_left.isr, one_left.elr) == ((1,), (2,))
-    none_left = changed(one_left, Wish(isr=()), rules(()))
+    none_left = changed(one_left, RequestedChange(isr=()), rules(()))
     assert (none_left.isr, none_left.elr, none_left.leader) == ((), (1, 2), NO_LEADER)
-    back = changed(none_left, Wish(), rules((2,)))
+    back = changed(none_left, RequestedChange(), rules((2,)))
     assert (back.leader, back.isr, back.elr) == (2, (2,), (1,))
 
 
-def test_who_left_a_set_that_could_commit_without_it_never_leads_cleanly() -> None:
+def test_a_replica_that_left_a_set_able_to_commit_never_leads_cleanly() -> None:
     before = partition(isr=(1, 2))  # 3 left while two others stayed
-    dead = changed(before, Wish(isr=()), rules((3,)))
+    dead = changed(before, RequestedChange(isr=()), rules((3,)))
     assert (dead.leader, dead.elr) == (NO_LEADER, (1, 2))
-    assert changed(dead, Wish(), rules((3,))).leader == NO_LEADER
+    assert changed(dead, RequestedChange(), rules((3,))).leader == NO_LEADER
 
 
 def test_a_broker_that_may_have_lost_data_is_not_eligible() -> None:
-    after = changed(partition(isr=(1,), elr=(2,)), Wish(isr=(), lost_data=frozenset({2})), rules(()))
+    after = changed(
+        partition(isr=(1,), elr=(2,)), RequestedChange(isr=(), lost_data=frozenset({2})), rules(())
+    )
     assert (after.elr, after.last_known_elr) == ((1,), (2,))
 
 
 def test_eligible_replicas_are_forgotten_when_enough_are_in_sync_again() -> None:
-    after = changed(partition(isr=(1,), elr=(2,)), Wish(isr=(1, 3)), rules())
+    after = changed(partition(isr=(1,), elr=(2,)), RequestedChange(isr=(1, 3)), rules())
     assert (after.isr, after.elr) == ((1, 3), ())
 
 
 def test_eligible_replicas_are_forgotten_when_the_one_that_is_elected_can_commit_alone() -> None:
     nobody = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
-    after = changed(nobody, Wish(), rules((2,), min_isr=1))
+    after = changed(nobody, RequestedChange(), rules((2,), min_isr=1))
     assert (after.leader, after.isr, after.elr, after.last_known_elr) == (2, (2,), (), ())
 
 
-def test_who_leaves_a_set_of_all_replicas_stays_eligible_where_more_are_asked_for_than_there_are() -> None:
+def test_a_replica_that_leaves_a_full_set_stays_eligible_when_min_isr_exceeds_the_replicas() -> None:
     both = partition(replicas=(1, 2), isr=(1, 2))
-    assert changed(both, Wish(isr=(1,)), rules((1,), min_isr=3)).elr == (2,)
+    assert changed(both, RequestedChange(isr=(1,)), rules((1,), min_isr=3)).elr == (2,)
 
 
 def test_all_replicas_in_sync_need_no_eligible_ones_where_more_are_asked_for_than_there_are() -> None:
     one_left = partition(replicas=(1, 2), isr=(1,), elr=(2,))
-    assert changed(one_left, Wish(isr=(1, 2)), rules(min_isr=3)).elr == ()
+    assert changed(one_left, RequestedChange(isr=(1, 2)), rules(min_isr=3)).elr == ()
 
 
 def test_an_unclean_election_takes_any_replica_that_is_alive_and_says_so() -> None:
     before = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
-    after = changed(before, Wish(), rules((3,), election=Election.UNCLEAN))
+    after = changed(before, RequestedChange(), rules((3,), election=Election.UNCLEAN))
     assert (after.leader, after.isr, after.elr, after.leader_recovery_state) == (3, (3,), (), RECOVERING)
-    recovered = changed(after, Wish(isr=(3,), is_recovered=True), rules((3,)))
+    recovered = changed(after, RequestedChange(isr=(3,), is_recovered=True), rules((3,)))
     assert recovered.leader_recovery_state == RECOVERED
 
 
 def test_a_clean_leader_is_preferred_where_an_unclean_one_is_allowed() -> None:
-    after = changed(partition(isr=(1, 3)), Wish(isr=(3,)), rules((2, 3), election=Election.UNCLEAN))
+    after = changed(
+        partition(isr=(1, 3)), RequestedChange(isr=(3,)), rules((2, 3), election=Election.UNCLEAN)
+    )
     assert (after.leader, after.leader_recovery_state) == (3, RECOVERED)
 
 
 def test_without_eligible_replicas_the_last_in_sync_one_stays_in_the_set() -> None:
     given_rules = msgspec.structs.replace(rules(()), has_elr=False)
-    after = changed(partition(isr=(1,)), Wish(isr=()), given_rules)
+    after = changed(partition(isr=(1,)), RequestedChange(isr=()), given_rules)
     assert (after.leader, after.isr, after.elr) == (NO_LEADER, (1,), ())
 
 
 def test_the_preferred_leader_gets_its_place_back() -> None:
     before = partition(leader=2)
-    after = changed(before, Wish(), rules(election=Election.PREFERRED))
+    after = changed(before, RequestedChange(), rules(election=Election.PREFERRED))
     assert (after.leader, after.leader_epoch) == (1, 6)
-    assert changed(before, Wish(), rules((2, 3), election=Election.PREFERRED)) == before
+    assert changed(before, RequestedChange(), rules((2, 3), election=Election.PREFERRED)) == before
 
 
 def test_a_move_ends_when_all_that_stay_are_in_sync() -> None:
-    moving = changed(partition(), Wish(replicas=(4, 2, 3, 1), adding=(4,), removing=(1,)), rules())
+    moving = changed(partition(), RequestedChange(replicas=(4, 2, 3, 1), adding=(4,), removing=(1,)), rules())
     assert (moving.replicas, moving.adding_replicas, moving.leader) == ((4, 2, 3, 1), (4,), 1)
     assert moving.directories[0] == bytes([4] * 16)
-    behind = changed(moving, Wish(isr=(1, 4, 2)), rules())
+    behind = changed(moving, RequestedChange(isr=(1, 4, 2)), rules())
     assert behind.adding_replicas == (4,)
-    done = changed(behind, Wish(isr=(1, 4, 2, 3)), rules())
+    done = changed(behind, RequestedChange(isr=(1, 4, 2, 3)), rules())
     assert (done.replicas, done.isr, done.adding_replicas) == ((4, 2, 3), (4, 2, 3), ())
     assert (done.removing_replicas, done.leader, len(done.directories)) == ((), 4, 3)
 
 
 def test_a_leader_that_stays_begins_a_new_epoch_when_a_replica_goes() -> None:
     moving = partition(replicas=(1, 4, 3), isr=(1, 3), adding_replicas=(4,), removing_replicas=(3,))
-    done = changed(moving, Wish(isr=(1, 4)), rules())
+    done = changed(moving, RequestedChange(isr=(1, 4)), rules())
     assert (done.replicas, done.leader, done.leader_epoch) == ((1, 4), 1, 6)
 
 
@@ -157,7 +161,9 @@ def test_a_leader_is_always_alive_and_in_sync_with_itself(
 ) -> None:
     leader = min(isr) if isr else NO_LEADER
     before = partition(isr=tuple(sorted(isr)), leader=leader, elr=tuple(sorted(elr - isr)))
-    after = changed(before, Wish(isr=tuple(sorted(wanted & isr))), rules(tuple(alive), election=election))
+    after = changed(
+        before, RequestedChange(isr=tuple(sorted(wanted & isr))), rules(tuple(alive), election=election)
+    )
     if after.leader != NO_LEADER:
         assert after.leader in alive
         assert after.leader in after.isr

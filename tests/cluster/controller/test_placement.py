@@ -3,8 +3,8 @@ from collections import Counter
 
 import pytest
 
+from penstock.cluster.controller.broker_health import decide_disk_failure
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.health import decide_disk_failure
 from penstock.cluster.controller.placement import place_replicas
 from penstock.protocol.errors import ErrorCode
 from tests.cluster.support import CONFIG, commit, disk_of, image_of

@@ -12,9 +12,9 @@ from penstock.cluster.controller.alter_configs import (
     decide_alter_configs,
     decide_incremental_alter_configs,
 )
+from penstock.cluster.controller.broker_health import decide_fence, decide_unfence
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
-from penstock.cluster.controller.health import decide_fence, decide_unfence
-from penstock.cluster.controller.settings_review import decide_review
+from penstock.cluster.controller.settings_review import decide_settings_review
 from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION, NO_LEADER, Partition
 from penstock.config.broker import BrokerConfig
@@ -161,6 +161,6 @@ def test_a_controller_that_becomes_active_clears_them_by_what_its_own_file_says(
     cluster = Cluster({}, in_file="2")
     assert not cluster.partition().may_commit(1)
     cluster.in_file = in_file
-    commit(cluster.image, decide_review(cluster.image, cluster.config).records)
+    commit(cluster.image, decide_settings_review(cluster.image, cluster.config).records)
     assert cluster.sets() == ((1,), elr)
     assert cluster.partition().may_commit(1) == (elr == ())

@@ -12,11 +12,11 @@ from penstock.cluster.controller.alter_configs import (
     SettingChange,
     decide_incremental_alter_configs,
 )
+from penstock.cluster.controller.broker_health import decide_fence, decide_unfence
 from penstock.cluster.controller.brokers import decide_register_broker
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
-from penstock.cluster.controller.delete_topics import DoomedTopic, decide_delete_topics
-from penstock.cluster.controller.health import decide_fence, decide_unfence
-from penstock.cluster.controller.settings_review import decide_review
+from penstock.cluster.controller.delete_topics import TopicToDelete, decide_delete_topics
+from penstock.cluster.controller.settings_review import decide_settings_review
 from penstock.cluster.metadata import replay
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.snapshot import records_of
@@ -55,11 +55,11 @@ class Cluster:
         commit(self.image, decide_create_topics(self.image, self.config, [wanted], randomness).records)
 
     def delete(self) -> None:
-        records, _ = decide_delete_topics(self.image, self.config, [DoomedTopic(name="t")])
+        records, _ = decide_delete_topics(self.image, self.config, [TopicToDelete(name="t")])
         commit(self.image, records)
 
     def becomes_active(self) -> None:
-        commit(self.image, decide_review(self.image, self.config).records)
+        commit(self.image, decide_settings_review(self.image, self.config).records)
 
     def alter(self, resource: Resource, value: str | None) -> None:
         name = "flush.messages" if resource is TOPIC else "log.flush.interval.messages"
@@ -100,7 +100,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("before", "resource", "value"), WAYS)
-def test_who_crashed_before_syncs_were_asked_for_is_not_trusted_when_it_returns_afterwards(
+def test_a_broker_that_crashed_before_syncs_were_required_is_not_trusted_when_it_returns(
     before: Mapping[Resource, str], resource: Resource, value: str | None
 ) -> None:
     cluster = Cluster(before)
@@ -119,7 +119,7 @@ def test_nor_is_one_that_crashed_afterwards_for_it_may_not_have_heard_of_the_cha
 
 
 @pytest.mark.parametrize(("before", "resource", "value"), WAYS)
-def test_who_has_started_since_then_is_trusted_again(
+def test_a_broker_that_has_restarted_since_then_is_trusted_again(
     before: Mapping[Resource, str], resource: Resource, value: str | None
 ) -> None:
     cluster = Cluster(before)

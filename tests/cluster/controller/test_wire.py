@@ -3,7 +3,7 @@
 import msgspec
 
 from penstock.cluster.controller import wire
-from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.protocol import apis
 from tests.cluster.support import registration
 
@@ -16,11 +16,11 @@ def test_a_registration_arrives_as_it_was_sent() -> None:
 
 
 def test_a_heartbeat_arrives_as_it_was_sent() -> None:
-    sent = Wanted(
+    sent = Heartbeat(
         metadata_offset=7, wants_fence=True, wants_shutdown=True, offline_log_dirs=(bytes([7] * 16),)
     )
     codec = apis.codec(63)
     encoded = bytearray()
     codec.encode_request_into(encoded, wire.heartbeat_request(4, 17, sent), 1)
     received = codec.decode_request(bytes(encoded), 1)
-    assert (received.broker_id, received.broker_epoch, wire.wanted_by(received)) == (4, 17, sent)
+    assert (received.broker_id, received.broker_epoch, wire.heartbeat_of(received)) == (4, 17, sent)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from penstock.cluster.coordination.deadlines import Deadlines
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 
 
 class Bell:
@@ -62,7 +62,7 @@ def test_an_earlier_time_replaces_a_later_one_and_not_the_other_way_round() -> N
     assert run(story).rung == [("a", 10)]
 
 
-def test_whoever_asks_is_called_again() -> None:
+def test_a_callback_that_asks_for_it_is_called_again() -> None:
     async def story(bell: Bell) -> None:
         bell.again["a"] = 25
         bell.deadlines.wake_by("a", 10)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from penstock.cluster.coordination.loading import IsOpen, PartitionLoad, describe_gaps
-from penstock.cluster.mending import repair
+from penstock.cluster.repair import repair
 from penstock.protocol.records.record import Record
-from penstock.storage.log.errors import LogCorrupt
-from tests.cluster.rotting import COUNT, NODE, SIZE, Rotting
+from penstock.storage.errors import LogCorrupt
+from tests.cluster.stage import COUNT, NODE, SIZE, DamageStage
 
 SKIPPED = "skipped"
 
@@ -32,7 +32,7 @@ class Notes:
         return "Some are missing."
 
 
-class Stage(Rotting):
+class Stage(DamageStage):
     def __init__(self, directory: Path, *replicas: int) -> None:
         super().__init__(directory, replicas=replicas)
         self.state = Notes()
@@ -63,7 +63,7 @@ def run(directory: Path, scenario: Callable[[Stage], Awaitable[None]], *replicas
 def test_a_replica_alone_skips_damaged_records_and_says_which(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         for offset in (0, 2, 3, COUNT - 1):
-            stage.rot(offset)
+            stage.damage(offset)
         await stage.run()
         assert stage.state.seen == [SKIPPED, 1, SKIPPED, 4, SKIPPED]
         described = describe_gaps(stage.replica, stage.load.gaps)
@@ -75,12 +75,12 @@ def test_a_replica_alone_skips_damaged_records_and_says_which(tmp_path: Path) ->
 
 def test_a_load_waits_until_another_replica_has_repaired_the_log(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.rot(2)
+        stage.damage(2)
         loading = asyncio.ensure_future(stage.run())
         await stage.pass_time(5_000)
         assert (stage.state.seen, loading.done()) == ([0, 1], False)
         (damage,) = stage.replica.log.damaged
-        assert repair(stage.replica, damage, stage.sound[2 * SIZE : 3 * SIZE])
+        assert repair(stage.replica, damage, stage.intact[2 * SIZE : 3 * SIZE])
         await stage.pass_time(100)
         await loading
         assert (stage.state.seen, stage.load.gaps) == (list(range(COUNT)), [])
@@ -90,7 +90,7 @@ def test_a_load_waits_until_another_replica_has_repaired_the_log(tmp_path: Path)
 
 def test_a_load_does_not_wait_for_a_repair_for_ever(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.rot(2)
+        stage.damage(2)
         loading = asyncio.ensure_future(stage.run())
         await stage.pass_time(11_000)
         await loading
@@ -101,7 +101,7 @@ def test_a_load_does_not_wait_for_a_repair_for_ever(tmp_path: Path) -> None:
 
 def test_others_are_loaded_while_one_waits_for_a_repair(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.rot(2)
+        stage.damage(2)
         turn = asyncio.Semaphore(1)
         loading = asyncio.ensure_future(stage.load.run(turn, COUNT))
         await stage.pass_time(1_000)

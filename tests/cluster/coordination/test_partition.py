@@ -10,20 +10,20 @@ from penstock.cluster.commit import Commit
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.loading import IsOpen
-from penstock.cluster.coordination.partition import CoordinatorPartition, InTransaction
+from penstock.cluster.coordination.partition import CoordinatorPartition, InTransaction, StallChecks
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
-from penstock.observability.clock import ManualClock
-from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.record import Record, iter_records
-from penstock.storage.log.errors import AppendRejected, LogError, OffsetOutOfRange, StorageError
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.completion import Completion
+from penstock.storage.errors import AppendRejected, LogError, OffsetOutOfRange, StorageError
 from penstock.storage.log.values import Appended, LogSlice
-from penstock.storage.transaction_permit import OpenTransaction
+from penstock.storage.producers.transaction_permit import OpenTransaction
 
 
 class SlowReplica:
@@ -227,7 +227,7 @@ def test_a_partition_is_loaded_however_often_too_few_replicas_are_in_sync_meanwh
     run(story())
 
 
-def test_writes_of_one_turn_become_one_batch_and_are_told_when_it_is_committed() -> None:
+def test_writes_of_one_turn_become_one_batch_and_are_acknowledged_when_it_is_committed() -> None:
     async def story() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
@@ -246,7 +246,7 @@ def test_writes_of_one_turn_become_one_batch_and_are_told_when_it_is_committed()
     run(story())
 
 
-def test_writes_gather_while_an_earlier_batch_is_on_its_way() -> None:
+def test_writes_are_combined_while_an_earlier_batch_is_in_flight() -> None:
     async def story() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
@@ -334,7 +334,7 @@ def in_a_transaction(partition: Partition) -> Callable[[Change], Completion[None
     return lambda made: partition.write_in_transaction(made, InTransaction(9, 0, permit))
 
 
-def test_what_is_written_in_a_transaction_is_appended_together_and_then_changed() -> None:
+def test_records_of_a_transaction_are_appended_together_before_the_state_changes() -> None:
     async def story() -> None:
         replica = SlowReplica(message_bytes_max=1000)
         partition = partition_of(replica)
@@ -352,7 +352,7 @@ def test_what_is_written_in_a_transaction_is_appended_together_and_then_changed(
     run(story())
 
 
-def test_what_the_log_refuses_in_a_transaction_changes_nothing_and_the_partition_goes_on() -> None:
+def test_a_refused_write_in_a_transaction_changes_nothing_and_the_partition_continues() -> None:
     async def story() -> None:
         replica, failed = SlowReplica(message_bytes_max=1000), list[Partition]()
         partition = partition_of(replica, failed.append)
@@ -362,7 +362,7 @@ def test_what_the_log_refuses_in_a_transaction_changes_nothing_and_the_partition
 
         assert refused.value.code is ErrorCode.INVALID_TXN_STATE
         assert (replica.batches, partition.state.seen, failed) == ([], [], [])
-        assert partition.settled() is None
+        assert partition.pending_commit() is None
 
     run(story())
 
@@ -380,7 +380,7 @@ def test_a_broker_that_no_longer_leads_takes_nothing_and_shows_nothing() -> None
             await turn()
 
             assert (replica.batches, partition.state.seen) == ([], [])
-            await is_refused_as_not_coordinator(partition.settled())
+            await is_refused_as_not_coordinator(partition.pending_commit())
 
     run(story())
 
@@ -390,7 +390,7 @@ def test_a_partition_that_has_ended_shows_nothing() -> None:
         partition = partition_of(SlowReplica())
         partition.end()
 
-        await is_refused_as_not_coordinator(partition.settled())
+        await is_refused_as_not_coordinator(partition.pending_commit())
 
     run(story())
 
@@ -406,11 +406,11 @@ def test_a_reader_waits_for_what_it_saw_and_not_for_later_writes() -> None:
     async def story() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
-        assert partition.settled() is None
+        assert partition.pending_commit() is None
         partition.write(change(partition, record("a")))
-        before_append = partition.settled()
+        before_append = partition.pending_commit()
         await turn()
-        after_append = partition.settled()
+        after_append = partition.pending_commit()
         partition.write(change(partition, record("b")))
         await turn()
         assert before_append is not None
@@ -469,7 +469,7 @@ def test_a_log_that_fails_after_the_append_ends_the_partition_too() -> None:
     run(story())
 
 
-def test_whoever_waits_is_told_when_another_broker_leads() -> None:
+def test_waiters_fail_when_another_broker_leads() -> None:
     async def story() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
@@ -490,19 +490,91 @@ def test_whoever_waits_is_told_when_another_broker_leads() -> None:
     run(story())
 
 
-def test_a_write_that_is_not_committed_in_time_is_given_up_but_counts_if_it_is_later() -> None:
-    async def story() -> None:
-        replica = SlowReplica()
-        partition: Partition = CoordinatorPartition(
-            cast("Replica", replica), Notes(), ManualClock(), timeout_ms=1
-        )
-        with pytest.raises(CoordinatorError) as told:
-            await partition.submit(change(partition, record("a")))
-        assert told.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert partition.settled() is not None
+def with_timeout(replica: SlowReplica, clock: ManualClock) -> Partition:
+    checks = StallChecks[Notes](clock, timeout_ms=1000)
+    return CoordinatorPartition(cast("Replica", replica), Notes(), clock, stall_checks=checks)
 
+
+async def pass_time(clock: ManualClock, duration_ms: int) -> None:
+    for _ in range(duration_ms // 100):
+        await turn()
+        clock.advance(100)
+    await turn()
+
+
+def test_a_write_that_is_not_committed_in_time_fails_but_counts_if_it_is_committed_later() -> None:
+    async def story() -> None:
+        replica, clock = SlowReplica(), ManualClock()
+        partition = with_timeout(replica, clock)
+        written = partition.submit(change(partition, record("a")))
+        await pass_time(clock, 900)
+        assert [written.is_done] == [False]
+
+        await pass_time(clock, 200)
+
+        assert written.is_done
+        with pytest.raises(CoordinatorError) as refused:
+            await written
+        assert refused.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert partition.pending_commit() is not None
+        replica.move_high_watermark(1)
+        assert partition.pending_commit() is None
+
+    run(story())
+
+
+def test_a_write_behind_one_that_timed_out_times_out_too() -> None:
+    async def story() -> None:
+        replica, clock = SlowReplica(), ManualClock()
+        partition = with_timeout(replica, clock)
+        writes = [partition.submit(change(partition, record("in flight")))]
+        await turn()
+        writes += [partition.submit(change(partition, record("queued")))]
+        await pass_time(clock, 1100)
+        assert all(each.is_done for each in writes)
+
+        late = partition.submit(change(partition, record("queued after the timeout")))
+        await pass_time(clock, 1100)
+
+        assert late.is_done
+        assert late.error is not None
+
+    run(story())
+
+
+def test_writes_do_not_time_out_while_the_log_commits_others() -> None:
+    async def story() -> None:
+        replica, clock = SlowReplica(), ManualClock()
+        partition = with_timeout(replica, clock)
+        first = partition.submit(change(partition, record("a")))
+        await pass_time(clock, 100)
+        behind = partition.submit(change(partition, record("b")))
+        await pass_time(clock, 700)
+        replica.move_high_watermark(1)
+        await pass_time(clock, 800)  # it has waited for 1500 ms by now
+        assert not behind.is_done
+
+        replica.move_high_watermark(2)
+
+        assert (first.error, behind.error, behind.is_done) == (None, None, True)
+
+    run(story())
+
+
+def test_writes_do_not_time_out_because_a_turn_of_the_loop_takes_longer_than_the_timeout() -> None:
+    """10,000 offset commits a second: the loop read all that had arrived before it looked at the disk again."""
+
+    async def story() -> None:
+        replica, clock = SlowReplica(), ManualClock()
+        partition = with_timeout(replica, clock)
+        written = partition.submit(change(partition, record("a")))
+        await turn()
+
+        for _ in range(5):
+            clock.advance(60_000)
+            await turn()
         replica.move_high_watermark(1)
 
-        assert partition.settled() is None
+        await written
 
     run(story())

@@ -11,14 +11,14 @@ from penstock.cluster.commit import Commit
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.topic_names import CONSUMER_OFFSETS
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import CONSUMER_OFFSETS
-from penstock.groups.shard import GroupShard
-from penstock.observability.clock import ManualClock
+from penstock.groups.shard.shard import GroupShard
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log.errors import StorageError, StorageFailure
+from penstock.runtime.clock import ManualClock
+from penstock.storage.errors import StorageError, StorageFailure
 from penstock.storage.log.repair import LogRepair
-from tests.server.handlers.groups_support import SETTINGS, GroupClient
+from tests.groups.group_client import SETTINGS, GroupClient
 from tests.server.live import Live, running_broker, until, within
 
 Shards = CoordinatorPartitions[GroupShard]
@@ -81,7 +81,7 @@ def test_a_partition_is_loaded_again_after_a_pause_so_that_what_each_load_writes
         assert shards.find("g") is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
         clock.advance(1_000)
-        await within(20, shards.until_loaded())
+        await within(20, shards.wait_until_loaded())
         assert home(shards) is not partition
 
     run(tmp_path, story)
@@ -116,7 +116,9 @@ class _Refusing:
         return commit
 
 
-def test_what_another_broker_leads_is_dropped_and_comes_back_with_the_leadership(tmp_path: Path) -> None:
+def test_a_partition_is_dropped_when_another_broker_leads_and_loaded_when_the_leadership_returns(
+    tmp_path: Path,
+) -> None:
     async def story(live: Live, shards: Shards, client: GroupClient) -> None:
         topic = await client.client.create_topic()
         await client.make_stable()
@@ -129,7 +131,7 @@ def test_what_another_broker_leads_is_dropped_and_comes_back_with_the_leadership
         assert await client.commit(topic, {0: 8}) == {0: "NOT_COORDINATOR"}
 
         await _led_by(live, number, leader=1, epoch=2)
-        await shards.until_ready("g")
+        await shards.wait_until_ready("g")
         assert await client.heartbeat() == "NONE"
         assert (await client.committed(topic, 0))[0][0] == 7
 
@@ -152,7 +154,7 @@ def test_a_partition_that_was_loaded_without_damaged_records_is_loaded_again_whe
             file.write(bytes([sound[0] ^ 1]))
         await _led_by(live, number, leader=2, epoch=1)
         await _led_by(live, number, leader=1, epoch=2)
-        await shards.until_loaded(number)
+        await shards.wait_until_loaded(number)
         assert (await client.committed(topic, 0))[0][0] == 1
 
         with open(log.segments[0].log_path, "r+b") as file:

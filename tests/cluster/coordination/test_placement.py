@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.coordination.placement import partition_for
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from penstock.cluster.coordination.placement import home_of
 )
 def test_an_id_lives_where_kafkas_hash_puts_it(group: str, java_hash: int) -> None:
     expected = 0 if java_hash == -(2**31) else abs(java_hash) % 50
-    assert home_of(group, 50) == expected
+    assert partition_for(group, 50) == expected

@@ -12,13 +12,10 @@ from penstock.cluster.fetching.fetcher import Fetcher
 from penstock.cluster.fetching.followed_partition import FollowedPartition
 from penstock.cluster.fetching.session import FetchLimits, FetchSession
 from penstock.cluster.metadata.state import Partition
+from penstock.cluster.metadata.topic_names import CONSUMER_OFFSETS
 from penstock.cluster.replica import Replica
-from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
-from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
     EpochEndOffset,
@@ -28,14 +25,13 @@ from penstock.protocol.messages.fetch import (
     PartitionData,
 )
 from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.storage.files import RealFileSystem, Usage
-from penstock.storage.flusher import Flusher
-from penstock.storage.log_store import LogStore
+from penstock.runtime.offload import InlineOffload, Then
+from penstock.storage.files import Usage
+from tests.cluster.stage import TOPIC_ID, ReplicaStage, play
 from tests.storage.logs import batch_of, read, values_in
 
 T = TypeVar("T")
 
-TOPIC_ID = b"t" * 16
 BACKOFF_MS = 1000
 
 
@@ -104,22 +100,11 @@ class HeldDisk(InlineOffload):
         return work()
 
 
-class Stage:
+class Stage(ReplicaStage):
     def __init__(self, directory: Path) -> None:
-        self.clock = ManualClock()
-        self.disk = HeldDisk()
+        self.disk, self.syncs = HeldDisk(), HeldDisk()
+        super().__init__(directory, disk=self.disk, syncs=self.syncs)
         self.leader = PlayedLeader()
-        self.store = LogStore.open(
-            str(directory),
-            files=RealFileSystem(),
-            node_id=2,
-            new_cluster_id=lambda: "cluster",
-            new_directory_id=lambda: b"d" * 16,
-            clock=self.clock,
-            offload=self.disk,
-        )
-        self.syncs = HeldDisk()
-        self.deps = ReplicaDeps(2, self.clock, Flusher(self.syncs, self.clock))
         self.bytes_per_second_max = LONG_MAX
         throttle = ReplicationThrottle(
             2,
@@ -139,13 +124,7 @@ class Stage:
         self.replica = self.make(0)
 
     def make(self, number: int, epoch: int = 3) -> Replica:
-        replica = Replica(
-            "t",
-            TOPIC_ID,
-            number,
-            lambda: self.store.open_or_create("t", TOPIC_ID, number, TopicConfig()),
-            self.deps,
-        )
+        replica = self.replica_of(number)
         self.lead(replica, epoch)
         return replica
 
@@ -190,20 +169,11 @@ class Stage:
 
 
 def run(directory: Path, scenario: Callable[[Stage], Awaitable[None]]) -> None:
-    async def played() -> None:
-        stage = Stage(directory)
-        running = asyncio.ensure_future(stage.fetcher.run())
-        try:
-            async with asyncio.timeout(20):
-                await scenario(stage)
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            stage.disk.is_free.set()
-            stage.syncs.is_free.set()
-            await stage.store.close()
+    def free_disks(stage: Stage) -> None:
+        stage.disk.is_free.set()
+        stage.syncs.is_free.set()
 
-    asyncio.run(played())
+    play(lambda: Stage(directory), scenario, lambda stage: stage.fetcher.run(), free_disks)
 
 
 def records(base_offset: int, *values: str, epoch: int = 3) -> bytes:
@@ -221,7 +191,7 @@ def wanted(request: FetchRequest) -> list[tuple[int, int, int]]:
     ]
 
 
-def test_what_the_leader_gives_is_stored_and_asked_beyond_only_when_it_is_on_disk(tmp_path: Path) -> None:
+def test_the_next_fetch_comes_only_when_the_records_of_the_last_are_on_disk(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         assert wanted(await stage.asked(1)) == [(0, 0, -1)]

@@ -14,8 +14,9 @@ from penstock.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
-from penstock.storage.damage import Damage, Loss
-from tests.cluster.fetching.test_fetcher import TOPIC_ID, Stage, records, run, wanted
+from penstock.storage.damage.damage import Damage, Loss
+from tests.cluster.fetching.test_fetcher import Stage, records, run, wanted
+from tests.cluster.stage import TOPIC_ID
 from tests.storage.logs import all_values, batch_of
 
 
@@ -151,7 +152,7 @@ def test_the_next_leader_is_asked_only_beyond_what_is_on_the_disk(tmp_path: Path
     run(tmp_path, scenario)
 
 
-def test_who_waits_for_records_that_are_truncated_does_not_wait_for_ever(tmp_path: Path) -> None:
+def test_waiters_of_truncated_records_fail(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         followed = stage.following(stage.replica)
         stage.syncs.is_free.clear()

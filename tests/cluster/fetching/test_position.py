@@ -47,7 +47,7 @@ def test_each_answer_has_its_reaction(data: PartitionData, reaction: Reaction) -
 
 
 @pytest.mark.parametrize(
-    ("told", "own", "end_offset", "cut_at"),
+    ("answer", "own", "end_offset", "cut_at"),
     [
         # Both know epoch 2: the shorter of the two.
         (Truncate(2, 9), (2, 12), 15, 9),
@@ -59,8 +59,10 @@ def test_each_answer_has_its_reaction(data: PartitionData, reaction: Reaction) -
         (Truncate(2, 20), (-1, -1), 15, 15),
     ],
 )
-def test_where_two_histories_part(told: Truncate, own: tuple[int, int], end_offset: int, cut_at: int) -> None:
-    assert truncation_offset(told, *own, end_offset) == cut_at
+def test_the_truncation_offset_of_diverging_logs(
+    answer: Truncate, own: tuple[int, int], end_offset: int, cut_at: int
+) -> None:
+    assert truncation_offset(answer, *own, end_offset) == cut_at
 
 
 @pytest.mark.parametrize(

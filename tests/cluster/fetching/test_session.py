@@ -38,7 +38,7 @@ def test_later_requests_name_what_changed_and_what_is_gone() -> None:
     assert session.request({(A, 0): at(1), (B, 0): at(5)}, LIMITS).session_epoch == 2
 
 
-def test_a_leader_that_keeps_no_session_is_told_everything_each_time() -> None:
+def test_a_leader_without_a_session_gets_all_partitions_each_time() -> None:
     session = FetchSession(3, 77)
     for _ in range(2):
         request = session.request({(A, 0): at(0)}, LIMITS)
@@ -50,6 +50,6 @@ def test_a_broken_session_begins_anew() -> None:
     session = FetchSession(3, 77)
     session.request({(A, 0): at(0)}, LIMITS)
     session.answered(99)
-    session.begin_anew()
+    session.reset()
     request = session.request({(A, 0): at(0)}, LIMITS)
     assert (named(request), request.session_id, request.session_epoch) == ([(A, 0, 0)], 0, 0)

@@ -33,7 +33,7 @@ def test_subscribers_are_notified_in_order_and_waited_for() -> None:
     asyncio.run(scenario())
 
 
-def test_what_is_committed_gives_the_image_again() -> None:
+def test_committed_records_restore_the_image() -> None:
     async def scenario() -> None:
         sink = MemorySink()
         log = metadata_log(sink)

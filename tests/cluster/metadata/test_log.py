@@ -33,7 +33,7 @@ def test_nothing_is_known_before_it_is_committed() -> None:
     asyncio.run(scenario())
 
 
-def test_what_the_disk_refused_is_never_known() -> None:
+def test_records_that_the_disk_refused_are_never_applied() -> None:
     async def scenario() -> None:
         sink = MemorySink()
         log = log_on(sink)

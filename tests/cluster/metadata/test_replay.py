@@ -57,7 +57,7 @@ def test_a_deleted_topic_takes_its_settings_and_its_reserved_name_with_it() -> N
     assert (image.topics, image.topics_by_id, image.configs, image.names_by_collision_key) == ({}, {}, {}, {})
 
 
-def test_of_two_colliding_names_the_one_that_stays_still_reserves_its_place() -> None:
+def test_the_remaining_one_of_two_colliding_names_stays_reserved() -> None:
     image = image_with_topic()
     replay.apply(image, [mr.TopicRecord(name="t_a", topic_id=B)], 2)
     replay.apply(image, [mr.RemoveTopicRecord(topic_id=A)], 3)
@@ -111,7 +111,7 @@ def test_a_change_takes_over_every_field_it_names() -> None:
     assert (after.directories, after.elr, after.last_known_elr) == ((A, B), (4,), (2,))
 
 
-def test_several_changes_in_one_batch_are_told_as_one() -> None:
+def test_several_changes_in_one_batch_are_notified_as_one() -> None:
     image = image_with_topic()
     before = image.partition("t.a", 0)
     changes = [mr.PartitionChangeRecord(topic_id=A, partition_id=0, leader=2) for _ in range(2)]

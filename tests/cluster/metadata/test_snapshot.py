@@ -1,4 +1,4 @@
-from penstock.cluster.controller.health import decide_fence
+from penstock.cluster.controller.broker_health import decide_fence
 from penstock.cluster.controller.reassignments import Move, decide_reassignments
 from penstock.cluster.metadata import replay
 from penstock.cluster.metadata.image import MetadataImage, ResourceType

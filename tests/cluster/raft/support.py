@@ -154,3 +154,7 @@ def vote(
 
 def records(epoch: int, leader_id: int, data: bytes, high_watermark: int = 0) -> FetchResponse:
     return FetchResponse(epoch=epoch, leader_id=leader_id, high_watermark=high_watermark, records=data)
+
+
+def follows(epoch: int = 1, leader_id: int = 2, log: LogShape | None = None) -> Subject:
+    return Subject(election=Election(epoch=epoch, leader_id=leader_id), log=log)

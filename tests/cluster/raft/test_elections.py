@@ -51,7 +51,7 @@ def test_nothing_is_sent_before_the_vote_for_itself_is_written_down() -> None:
     assert subject.one(Persist).election == Election(epoch=1, voted=key(1))
 
 
-def test_a_vote_is_written_down_before_it_is_told() -> None:
+def test_a_vote_is_persisted_before_it_is_sent() -> None:
     subject = Subject()
     assert granted(subject.ask(vote(2, 1, 1, EMPTY)))
     kinds = [type(each) for each in subject.effects]
@@ -80,7 +80,7 @@ def test_no_vote_for_a_log_that_may_lack_something() -> None:
     assert granted(subject.ask(vote(2, 1, 4, LogPosition(3, 10))))
 
 
-def test_a_candidate_of_an_older_epoch_is_told_the_newer_one() -> None:
+def test_a_candidate_of_an_older_epoch_learns_the_newer_one() -> None:
     subject = Subject(election=Election(epoch=5))
     response = subject.ask(vote(2, 1, 4, EMPTY))
     assert response.error is ErrorCode.FENCED_LEADER_EPOCH
@@ -114,7 +114,7 @@ def test_a_pre_vote_raises_no_epoch_and_writes_nothing() -> None:
     assert all(isinstance(each, VoteRequest) and each.is_pre_vote for each in requests)
 
 
-def test_who_hears_the_leader_grants_no_pre_vote() -> None:
+def test_a_follower_that_hears_from_the_leader_grants_no_pre_vote() -> None:
     subject = Subject(election=Election(epoch=1, leader_id=2))
     assert granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
     subject = Subject(election=Election(epoch=1, leader_id=2))
@@ -129,7 +129,7 @@ def following(leader_id: int = 2) -> Subject:
     return subject
 
 
-def test_who_finds_that_nobody_listens_where_the_leader_did_stands_soon_and_grants_pre_votes() -> None:
+def test_a_follower_that_the_leaders_host_refuses_stands_soon_and_grants_pre_votes() -> None:
     subject = following()
     subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id, is_refused=True))
     assert subject.node.next_deadline_ms - subject.now_ms < RaftSettings().election_timeout_ms / 4
@@ -148,7 +148,7 @@ def test_a_connection_to_the_leader_that_only_broke_is_no_reason_to_stand() -> N
     assert isinstance(subject.node.state, Follower)
 
 
-def test_who_is_told_that_the_leader_lives_does_not_stand_at_every_refusal() -> None:
+def test_a_node_that_learns_that_the_leader_lives_does_not_stand_at_every_refusal() -> None:
     subject = following()
     subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id, is_refused=True))
     while not subject.sends(VoteRequest):

@@ -41,14 +41,16 @@ def test_a_prefix_is_a_prefix(whole: LogShape, offset: int, epoch: int) -> None:
         (25, 5, LogPosition(4, 20)),
     ],
 )
-def test_a_log_that_parts_is_told_the_last_epoch_that_both_may_have(
+def test_a_diverging_log_gets_the_last_epoch_that_both_may_have(
     whole: LogShape, offset: int, epoch: int, at: LogPosition
 ) -> None:
     assert whole.compare(offset, epoch) == Diverging(at)
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(0, 0), (5, 1), (12, 2), (13, 2)])
-def test_who_lacks_what_is_no_longer_there_needs_the_snapshot(cut: LogShape, offset: int, epoch: int) -> None:
+def test_a_follower_that_lacks_deleted_records_needs_the_snapshot(
+    cut: LogShape, offset: int, epoch: int
+) -> None:
     assert cut.compare(offset, epoch) == NeedsSnapshot(LogPosition(3, 12))
 
 

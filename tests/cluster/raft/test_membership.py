@@ -133,7 +133,7 @@ def test_a_removal_that_leaves_no_majority_of_those_who_answer_is_refused() -> N
     assert ids(subject) == (1, 2)
 
 
-def test_who_is_no_voter_cannot_be_removed() -> None:
+def test_a_node_that_is_not_a_voter_cannot_be_removed() -> None:
     subject = led(1, 2, 3)
     subject.handle(RequestArrived("remove", remove(9)))
     assert error(subject) is ErrorCode.VOTER_NOT_FOUND
@@ -162,7 +162,7 @@ def test_a_truncation_takes_an_uncommitted_voter_set_back() -> None:
     assert ids(follower) == (1, 2, 3)
 
 
-def test_an_observer_asks_to_become_a_voter_if_it_is_told_to() -> None:
+def test_an_observer_asks_to_become_a_voter_if_it_is_configured_to() -> None:
     subject = Subject(4, settings=RaftSettings(auto_join=True), election=Election(epoch=1, leader_id=2))
     subject.respond(subject.sends(FetchRequest)[0], records(1, 2, batch("a", epoch=1)))
     send = subject.sends(AddVoterRequest)[0]

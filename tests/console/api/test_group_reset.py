@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 from penstock.console.api.group_reset import Reset, moves_of
 from penstock.console.refusals import Refused
 

@@ -1,4 +1,4 @@
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 from penstock.console.api.groups import classic_member, offset_row
 from penstock.protocol.messages import consumer_protocol_assignment
 from penstock.protocol.messages.describe_groups import DescribedGroupMember

@@ -8,7 +8,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from penstock.client.cluster import ClientSettings
+from penstock.client.aio import ClientSettings
 from penstock.console.api.pipelines import pipeline_and_query
 from penstock.console.app import ConsoleSettings, routes
 from tests.support.broker import BrokerProcess

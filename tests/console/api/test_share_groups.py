@@ -6,9 +6,9 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from penstock.client.cluster import ClientSettings
+from penstock.client.aio import ClientSettings
 from penstock.console.app import ConsoleSettings, routes
-from tests.server.handlers.share_groups.members import SETTINGS, ShareConsumer
+from tests.groups.services.share.members import SETTINGS, ShareConsumer
 from tests.server.live import batch, running_broker
 
 

@@ -1,4 +1,4 @@
-from penstock.client.cluster import FetchedPartition
+from penstock.client.aio import FetchedPartition
 from penstock.console.kafka.reading import Gathered, take
 from penstock.protocol.records.record import Record
 

@@ -1,4 +1,4 @@
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 from penstock.console.kafka.sizes import leader_sizes
 from penstock.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,

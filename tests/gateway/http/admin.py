@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from penstock.gateway.http.assemble import serve
 from penstock.protocol.records.builder import NewRecord
 from penstock.server.broker import Broker

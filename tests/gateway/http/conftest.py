@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import aiohttp
 import pytest
 
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from tests.gateway.http.admin import Admin, admin_of
 from tests.server.conftest import pytest_pyfunc_call, runner
 from tests.server.live import held, running_broker

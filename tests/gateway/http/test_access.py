@@ -14,7 +14,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet
 
-from penstock.client.cluster import CONTROLLER, Client, with_password
+from penstock.client.aio import CONTROLLER, Client, with_password
 from penstock.config.broker import BrokerConfig
 from penstock.console.api import session
 from penstock.gateway.http.access import kafka_access

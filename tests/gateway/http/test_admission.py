@@ -7,7 +7,7 @@ import pytest
 
 from penstock.gateway.http import admission as module
 from penstock.gateway.http.admission import Admission, Visitor
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 
 
 class Wire(asyncio.Transport):

@@ -5,11 +5,11 @@ import base64
 
 import pytest
 
-from penstock.client.cluster import AuthenticationFailed, Client
+from penstock.client.aio import AuthenticationFailed, Client
 from penstock.gateway.http import clients as module
 from penstock.gateway.http.clients import IDLE_MS, Clients, KafkaAccess, credentials
 from penstock.gateway.http.problems import Problem
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 from penstock.security.login_limit import FAILURES_MAX
 from tests.server.live import until
 
@@ -64,7 +64,7 @@ async def test_each_credential_has_a_client_of_its_own() -> None:
         assert one is not other
     async with clients.lent(basic("a:b"), ADDRESS) as again:
         assert again is one
-    with pytest.raises(Problem, match="who you are"):
+    with pytest.raises(Problem, match="requires a login"):
         async with clients.lent(None, ADDRESS):
             pass
     await clients.close()
@@ -124,7 +124,7 @@ async def test_an_address_whose_logins_fail_is_refused_for_a_while_without_askin
     assert await request("bob:right") == 429
     assert [await request("ann:right"), await request("bob:right", "192.0.2.2")] == [200, 200]
     assert [each.getMessage() for each in caplog.records] == [
-        f"Refusing logins from {ADDRESS}: too many have failed"
+        f"Rejected a login from {ADDRESS}: too many have failed"
     ]
     clock.advance(6_000)
     assert [await request("cat:wrong"), await request("cat:right")] == [401, 429]
@@ -195,6 +195,6 @@ def test_who_asks_is_known_by_name_or_by_address() -> None:
     by_login = Clients(LOGIN, clock, log_in=accepted)
     assert by_login.who(basic("ann:x"), "1.2.3.4") == by_login.who(basic("ann:y"), "5.6.7.8") == "ann"
     assert by_login.who("Bearer a.b.c", "1.2.3.4") != by_login.who("Bearer d.e.f", "1.2.3.4")
-    with pytest.raises(Problem, match="who you are"):
+    with pytest.raises(Problem, match="requires a login"):
         by_login.who(None, "1.2.3.4")
     assert Clients(OPEN, clock).who(basic("ann:x"), "1.2.3.4") == "1.2.3.4"

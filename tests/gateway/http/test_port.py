@@ -81,7 +81,7 @@ async def test_a_server_that_cannot_be_loaded_is_told_of_and_visitors_are_turned
         assert await greeting(url) == b""
     with pytest.raises(ConnectionRefusedError):
         await greeting(url)
-    assert "the admin port cannot be served" in caplog.text
+    assert "Admin port failed to load" in caplog.text
     await port.stop()
 
 
@@ -102,7 +102,7 @@ def test_without_the_default_address_a_broker_does_without(
     with caplog.at_level(logging.WARNING):
         assert AdminPort.bind(BrokerConfig()) is None
     [line] = caplog.messages
-    assert "there is no admin port: 127.0.0.1:9644 is not free" in line
+    assert "Admin port disabled: 127.0.0.1:9644 is in use" in line
 
 
 def test_an_open_port_to_a_listener_without_login_is_said(caplog: pytest.LogCaptureFixture) -> None:

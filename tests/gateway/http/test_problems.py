@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.client.cluster import AuthenticationFailed, BrokerError, Disconnected, TimedOut
+from penstock.client.aio import AuthenticationFailed, BrokerError, Disconnected, TimedOut
 from penstock.gateway.http.problems import Problem, of_code, of_failure
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.errors import CorruptRecords

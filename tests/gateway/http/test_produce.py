@@ -2,7 +2,7 @@
 
 import asyncio
 
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 from penstock.gateway.http.guard import BODY_BYTES_MAX
 from tests.gateway.http.admin import Admin
 
@@ -54,7 +54,7 @@ async def test_when_nothing_is_stored_the_answer_is_the_problem(admin: Admin) ->
     compacted = await admin.topic(cleanup_policy="compact")
     status, answer = await admin.post(f"/topics/{compacted}/records", {"records": [{"value": "no key"}]})
     assert (status, answer["kafka_error"]) == (400, "INVALID_RECORD")
-    assert "compacted topic wants a key" in answer["detail"]
+    assert "compacted topic needs a key" in answer["detail"]
     assert len(answer["records"]) == 1
     small = await admin.topic(max_message_bytes="100")
     status, answer = await admin.post(f"/topics/{small}/records", {"records": [{"value": "x" * 200}]})

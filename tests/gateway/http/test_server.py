@@ -15,7 +15,7 @@ from aiohttp import web
 
 from penstock.gateway.http import metrics, server
 from penstock.gateway.http.app import make_app
-from penstock.observability.clock import ManualClock, SystemClock
+from penstock.runtime.clock import ManualClock, SystemClock
 from tests.gateway.http.admin import Admin, admin_of
 from tests.server.live import running_broker, until
 
@@ -99,7 +99,7 @@ async def test_an_address_with_too_many_connections_gets_health_alone_and_others
         assert (await reader.readline()).split()[1] == b"200"
         for each in (writer, *(writer for _, writer in held)):
             each.close()
-    assert caplog.text.count("answers 127.0.0.1 for health and metrics only") == 1
+    assert caplog.text.count("serves only health and metrics to 127.0.0.1") == 1
 
 
 async def test_bad_http_is_answered_and_does_not_fill_the_log(

@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from penstock.gateway.http import stream
 from tests.gateway.http.admin import Admin, admin_of
 from tests.server.live import running_broker, until

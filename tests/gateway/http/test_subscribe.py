@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 from penstock.gateway.http import subscribe
 from tests.gateway.http.admin import Admin, admin_of
 

@@ -1,4 +1,4 @@
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 from penstock.gateway.http.window import Window
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from penstock.groups.base.instant import Instant
 from penstock.groups.classic import join, membership, rebalance, sync
 from penstock.groups.classic.group import ClassicGroup, GroupSettings
 from penstock.groups.classic.instructions import Answer, AssignmentOf, Store
 from penstock.groups.classic.states import State
-from penstock.groups.moment import Moment
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.group_metadata_record import GroupMetadataValue
 from penstock.protocol.messages.join_group import (
@@ -43,15 +43,15 @@ class Driver:
     # -- time -----------------------------------------------------------------------------------------
 
     @property
-    def moment(self) -> Moment:
-        return Moment(float(self.now_ms), self.now_ms)
+    def now(self) -> Instant:
+        return Instant(float(self.now_ms), self.now_ms)
 
     def advance(self, delta_ms: int) -> None:
         """Move the clock, stopping wherever the group wants to be woken."""
         end_ms = self.now_ms + delta_ms
         while self.group.wake_at_ms <= end_ms:
             self.now_ms = max(self.now_ms, int(self.group.wake_at_ms))
-            rebalance.expire(self.group, self.moment)
+            rebalance.expire(self.group, self.now)
             self._perform()
         self.now_ms = end_ms
 
@@ -67,7 +67,7 @@ class Driver:
         protocol_type: str = "consumer",
         session_ms: int = SESSION_MS,
         rebalance_ms: int = REBALANCE_MS,
-        must_know_its_id: bool = False,
+        requires_member_id: bool = False,
         may_skip_assignment: bool = True,
     ) -> int:
         ticket = self._ticket()
@@ -85,10 +85,10 @@ class Driver:
             client_id="client",
             client_host="/127.0.0.1",
             new_member_id=new_id or f"m{ticket}",
-            must_know_its_id=must_know_its_id,
+            requires_member_id=requires_member_id,
             may_skip_assignment=may_skip_assignment,
         )
-        join.join(self.group, request, joiner, self.moment)
+        join.join(self.group, request, joiner, self.now)
         self._perform()
         return ticket
 
@@ -122,18 +122,18 @@ class Driver:
         self, member_id: str, generation: int | None = None, instance_id: str | None = None
     ) -> ErrorCode:
         wanted = self.group.generation if generation is None else generation
-        code = membership.heartbeat(self.group, member_id, instance_id, wanted, self.moment)
+        code = membership.heartbeat(self.group, member_id, instance_id, wanted, self.now)
         self._perform()
         return code
 
     def leave(self, *members: str | MemberIdentity) -> list[ErrorCode]:
         leaving = [m if isinstance(m, MemberIdentity) else MemberIdentity(member_id=m) for m in members]
-        left = membership.leave(self.group, leaving, self.moment)
+        left = membership.leave(self.group, leaving, self.now)
         self._perform()
         return [ErrorCode(each.error_code) for each in left]
 
     def end(self, code: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
-        rebalance.end(self.group, code, self.moment)
+        rebalance.end(self.group, code, self.now)
         self._perform()
 
     # -- answers --------------------------------------------------------------------------------------
@@ -163,9 +163,9 @@ class Driver:
             self.log.append(store.value)
         if isinstance(store.then, AssignmentOf):
             if code:
-                sync.assignment_not_stored(self.group, store.then, code, self.moment)
+                sync.assignment_not_stored(self.group, store.then, code, self.now)
             else:
-                sync.assignment_stored(self.group, store.then, self.moment)
+                sync.assignment_stored(self.group, store.then, self.now)
         elif store.then is not None:
             if code:
                 join.replacement_not_stored(self.group, store.then, code)

@@ -4,7 +4,7 @@ from penstock.protocol.errors import ErrorCode
 from tests.groups.classic.driver import DELAY_MS, REBALANCE_MS, SESSION_MS, Driver
 
 
-def test_the_first_member_leads_and_is_told_of_all_others() -> None:
+def test_the_first_member_leads_and_gets_the_member_list() -> None:
     driver = Driver()
     first, second = driver.join(new_id="a"), driver.join(new_id="b", protocols={"range": b"other"})
     driver.advance(2 * DELAY_MS)
@@ -17,22 +17,22 @@ def test_the_first_member_leads_and_is_told_of_all_others() -> None:
     assert (leader.protocol_type, leader.protocol_name) == ("consumer", "range")
 
 
-def test_a_newcomer_is_first_told_its_id_and_joins_with_it() -> None:
+def test_a_new_member_first_gets_its_id_and_joins_with_it() -> None:
     driver = Driver()
-    told = driver.join(new_id="a", must_know_its_id=True)
+    told = driver.join(new_id="a", requires_member_id=True)
 
     assert driver.error(told) is ErrorCode.MEMBER_ID_REQUIRED
     assert driver.joined(told).member_id == "a"
     assert driver.group.state is State.EMPTY
 
-    joined = driver.join("a", must_know_its_id=True)
+    joined = driver.join("a", requires_member_id=True)
     driver.advance(DELAY_MS)
     assert driver.joined(joined).member_id == "a"
 
 
-def test_an_id_that_nobody_uses_is_forgotten_after_a_session() -> None:
+def test_an_unused_member_id_expires_after_the_session_timeout() -> None:
     driver = Driver()
-    driver.join(new_id="a", must_know_its_id=True)
+    driver.join(new_id="a", requires_member_id=True)
 
     driver.advance(SESSION_MS)
 
@@ -41,17 +41,17 @@ def test_an_id_that_nobody_uses_is_forgotten_after_a_session() -> None:
 
 def test_a_rebalance_waits_for_an_id_that_was_given_out() -> None:
     driver = Driver().stable("a")
-    driver.join(new_id="b", must_know_its_id=True)
+    driver.join(new_id="b", requires_member_id=True)
     rejoined = driver.join("a")
 
     assert driver.answer(rejoined) is None
-    joined = driver.join("b", must_know_its_id=True)
+    joined = driver.join("b", requires_member_id=True)
     assert driver.joined(rejoined).generation_id == driver.joined(joined).generation_id == 2
 
 
 def test_a_rebalance_does_not_wait_for_an_id_longer_than_a_session() -> None:
     driver = Driver().stable("a")
-    driver.join(new_id="b", must_know_its_id=True)
+    driver.join(new_id="b", requires_member_id=True)
     rejoined = driver.join("a")
 
     driver.advance(SESSION_MS)
@@ -184,7 +184,7 @@ def test_a_second_join_of_a_member_answers_its_first() -> None:
     assert driver.joined(second).generation_id == 2
 
 
-def test_who_does_not_join_in_time_is_removed() -> None:
+def test_a_member_that_does_not_join_in_time_is_removed() -> None:
     driver = Driver().stable("a", "b")
     ticket = driver.join("a", session_ms=10 * REBALANCE_MS)
     for _ in range(7):
@@ -204,7 +204,7 @@ def test_a_leader_that_does_not_join_in_time_is_succeeded() -> None:
     assert [m.member_id for m in driver.joined(ticket).members] == ["b"]
 
 
-def test_a_full_group_takes_nobody_new() -> None:
+def test_a_full_group_refuses_new_members() -> None:
     driver = Driver(settings=GroupSettings(size_max=2, initial_rebalance_delay_ms=DELAY_MS)).stable("a", "b")
 
     refused = driver.join(new_id="c")
@@ -224,7 +224,7 @@ def test_a_group_that_gathers_takes_no_more_than_its_size() -> None:
     assert driver.error(driver.join(new_id="c")) is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
-def test_an_unknown_member_is_told_so() -> None:
+def test_an_unknown_member_is_refused() -> None:
     driver = Driver().stable("a")
 
     assert driver.error(driver.join("stranger")) is ErrorCode.UNKNOWN_MEMBER_ID

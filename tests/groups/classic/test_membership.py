@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.groups.classic import membership, rebalance
-from penstock.groups.classic.group import GroupSettings, group_of_record
+from penstock.groups.classic.group import GroupSettings, restore_group
 from penstock.groups.classic.states import State
 from penstock.protocol.errors import ErrorCode
 from tests.groups.classic.driver import DELAY_MS, SESSION_MS, Driver
@@ -84,7 +84,7 @@ def test_several_members_leave_with_one_rebalance() -> None:
     assert driver.joined(driver.join("a")).generation_id == 2
 
 
-def test_who_leaves_while_the_group_gathers_no_longer_holds_it_up() -> None:
+def test_a_member_that_leaves_during_a_rebalance_does_not_delay_it() -> None:
     driver = Driver().stable("a", "b")
     waiting = driver.join("a")
 
@@ -93,7 +93,7 @@ def test_who_leaves_while_the_group_gathers_no_longer_holds_it_up() -> None:
     assert driver.joined(waiting).generation_id == 2
 
 
-def test_who_leaves_while_it_waits_to_join_is_answered() -> None:
+def test_a_member_that_leaves_with_a_parked_join_is_answered() -> None:
     driver = Driver().stable("a", "b")
     waiting = driver.join("b", protocols={"range": b"new"})
 
@@ -104,13 +104,13 @@ def test_who_leaves_while_it_waits_to_join_is_answered() -> None:
 
 def test_an_id_that_was_only_given_out_can_leave() -> None:
     driver = Driver()
-    driver.join(new_id="a", must_know_its_id=True)
+    driver.join(new_id="a", requires_member_id=True)
 
     assert driver.leave("a") == [ErrorCode.NONE]
     assert driver.error(driver.join("a")) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_everyone_who_waits_is_told_when_the_group_moves_away() -> None:
+def test_parked_requests_are_refused_when_the_group_moves_to_another_broker() -> None:
     gathering = Driver().stable("a", "b")
     join = gathering.join("a")
     gathering.end()
@@ -127,7 +127,7 @@ def test_everyone_who_waits_is_told_when_the_group_moves_away() -> None:
 def test_a_group_is_the_same_after_it_was_read_from_the_log() -> None:
     driver = Driver().stable("a", "b", instance_ids={"b": "two"})
 
-    group = group_of_record("g", driver.log[-1], GroupSettings())
+    group = restore_group("g", driver.log[-1], GroupSettings())
 
     assert group.state is State.STABLE
     assert group.record().members == driver.group.record().members
@@ -138,8 +138,8 @@ def test_a_group_is_the_same_after_it_was_read_from_the_log() -> None:
 
 def test_members_read_from_the_log_have_a_session_to_be_heard_of() -> None:
     driver = Driver().stable("a", "b")
-    driver.group = group_of_record("g", driver.log[-1], GroupSettings())
-    rebalance.resume(driver.group, driver.moment)
+    driver.group = restore_group("g", driver.log[-1], GroupSettings())
+    rebalance.resume(driver.group, driver.now)
     driver.advance(SESSION_MS - 1)
     assert driver.heartbeat("a") is ErrorCode.NONE
 
@@ -150,8 +150,8 @@ def test_members_read_from_the_log_have_a_session_to_be_heard_of() -> None:
 
 def test_a_group_that_is_larger_than_allowed_now_rebalances_when_it_is_loaded() -> None:
     driver = Driver().stable("a", "b")
-    driver.group = group_of_record("g", driver.log[-1], GroupSettings(size_max=1))
-    rebalance.resume(driver.group, driver.moment)
+    driver.group = restore_group("g", driver.log[-1], GroupSettings(size_max=1))
+    rebalance.resume(driver.group, driver.now)
 
     assert driver.heartbeat("a") is ErrorCode.REBALANCE_IN_PROGRESS
     assert driver.answer(driver.join("a")) is None
@@ -200,7 +200,7 @@ def test_a_commit_is_a_sign_of_life() -> None:
     driver = Driver().stable("a")
     driver.advance(SESSION_MS - 1)
 
-    membership.note_commit(driver.group, "a", driver.moment)
+    membership.note_commit(driver.group, "a", driver.now)
     driver.advance(SESSION_MS - 1)
 
     assert driver.heartbeat("a") is ErrorCode.NONE

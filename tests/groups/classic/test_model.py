@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from penstock.groups.classic import rebalance
-from penstock.groups.classic.group import GroupSettings, group_of_record
+from penstock.groups.classic.group import GroupSettings, restore_group
 from penstock.groups.classic.states import State
 from penstock.protocol.errors import ErrorCode
 from tests.groups.classic.driver import DELAY_MS, Driver
@@ -78,7 +78,7 @@ class ModelClient:
             new_id=next(self.ids),
             instance_id=self.instance_id,
             protocols={"range": self.subscription},
-            must_know_its_id=self.knows_ids,
+            requires_member_id=self.knows_ids,
         )
 
     def _look_for_join(self) -> None:
@@ -209,11 +209,9 @@ class GroupMachine(RuleBasedStateMachine):
         self.driver.end()
         if self.driver.log:
             record = self.driver.log[-1]
-            self.driver.group = group_of_record(
-                "g", record, GroupSettings(initial_rebalance_delay_ms=DELAY_MS)
-            )
+            self.driver.group = restore_group("g", record, GroupSettings(initial_rebalance_delay_ms=DELAY_MS))
             assert {m.member_id for m in record.members} == set(self.driver.group.members)
-            rebalance.resume(self.driver.group, self.driver.moment)
+            rebalance.resume(self.driver.group, self.driver.now)
         else:
             self.driver.group = Driver().group
 
@@ -229,14 +227,14 @@ class GroupMachine(RuleBasedStateMachine):
         """Nobody crashes any more: the group must come to rest with all who live, and only them."""
         for _ in range(600):
             self.all_do_what_is_next(1, stores=True)
-            if self.is_at_rest():
+            if self.is_idle():
                 break
             self.driver.advance(HEARTBEAT_MS)
-        assert self.is_at_rest(), self.driver.group.state
+        assert self.is_idle(), self.driver.group.state
         owned = sorted(p for client in self.clients for p in client.assignment or ())
         assert owned == (list(PARTITIONS) if self.clients else [])
 
-    def is_at_rest(self) -> bool:
+    def is_idle(self) -> bool:
         group = self.driver.group
         wanted = State.STABLE if self.clients else State.EMPTY
         return (

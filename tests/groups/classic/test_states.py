@@ -54,7 +54,7 @@ SCENES: dict[tuple[State, Event], tuple[Scene, Callable[[Driver], None]]] = {
     (State.EMPTY, Event.REBALANCE_BEGINS): (empty, _join),
     (State.EMPTY, Event.GROUP_REMOVED): (empty, _end),
     (State.PREPARING_REBALANCE, Event.MEMBERS_JOINED): (preparing, _time_passes),
-    (State.PREPARING_REBALANCE, Event.NOBODY_JOINED): (preparing, _leave_and_wait),
+    (State.PREPARING_REBALANCE, Event.NO_MEMBER_JOINED): (preparing, _leave_and_wait),
     (State.PREPARING_REBALANCE, Event.GROUP_REMOVED): (preparing, _end),
     (State.COMPLETING_REBALANCE, Event.ASSIGNMENT_STORED): (completing, _leader_syncs),
     (State.COMPLETING_REBALANCE, Event.REBALANCE_BEGINS): (completing, _join),
@@ -65,7 +65,7 @@ SCENES: dict[tuple[State, Event], tuple[Scene, Callable[[Driver], None]]] = {
 
 
 @pytest.mark.parametrize(("state", "event"), SCENES, ids=lambda each: each.name)
-def test_a_group_goes_where_the_table_says(state: State, event: Event) -> None:
+def test_a_group_follows_the_transition_table(state: State, event: Event) -> None:
     scene, happen = SCENES[state, event]
     driver = scene()
     assert driver.group.state is state

@@ -12,7 +12,7 @@ def stable() -> Driver:
     return Driver().stable("a", "b", instance_ids=INSTANCES)
 
 
-def test_a_static_member_comes_back_without_a_rebalance_and_keeps_its_assignment() -> None:
+def test_a_static_member_returns_without_a_rebalance_and_keeps_its_assignment() -> None:
     driver = stable()
 
     ticket = driver.join(new_id="b2", instance_id="two")
@@ -23,7 +23,7 @@ def test_a_static_member_comes_back_without_a_rebalance_and_keeps_its_assignment
     assert driver.synced(driver.sync("b2", instance_id="two")).assignment == b"b"
 
 
-def test_a_static_member_that_comes_back_is_answered_when_its_id_is_committed() -> None:
+def test_a_returning_static_member_is_answered_when_its_id_is_committed() -> None:
     driver = stable()
     driver.stores_at_once = False
 
@@ -45,7 +45,7 @@ def test_a_static_member_whose_id_was_not_committed_tries_again() -> None:
     assert driver.error(ticket) is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_a_static_leader_that_comes_back_is_told_to_keep_the_assignment() -> None:
+def test_a_returning_static_leader_keeps_the_assignment() -> None:
     driver = stable()
 
     answer = driver.joined(driver.join(new_id="a2", instance_id="one"))
@@ -55,7 +55,7 @@ def test_a_static_leader_that_comes_back_is_told_to_keep_the_assignment() -> Non
     assert [m.member_id for m in answer.members] == ["b", "a2"]
 
 
-def test_an_older_static_leader_is_told_that_its_former_self_leads() -> None:
+def test_an_older_static_leader_gets_its_former_id_as_leader() -> None:
     driver = stable()
 
     answer = driver.joined(driver.join(new_id="a2", instance_id="one", may_skip_assignment=False))
@@ -125,7 +125,7 @@ def test_a_static_member_is_removed_by_its_instance_id_alone() -> None:
     assert list(driver.group.members) == ["a"]
 
 
-def test_a_static_member_that_misses_a_rebalance_keeps_its_place_until_its_session_ends() -> None:
+def test_a_static_member_that_misses_a_rebalance_stays_until_its_session_times_out() -> None:
     driver = Driver()
     driver.join(new_id="a", instance_id="one", session_ms=10 * REBALANCE_MS)
     driver.join(new_id="b", instance_id="two", session_ms=10 * REBALANCE_MS)

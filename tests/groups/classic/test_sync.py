@@ -25,7 +25,7 @@ def test_followers_wait_for_the_leader_and_everyone_gets_its_own_part() -> None:
     assert driver.group.state is State.STABLE
 
 
-def test_nobody_gets_an_assignment_before_it_is_committed() -> None:
+def test_members_get_an_assignment_only_after_it_is_committed() -> None:
     driver = completing("a", stores_at_once=False)
 
     ticket = driver.sync("a", {"a": b"0"})
@@ -70,7 +70,7 @@ def test_an_assignment_of_an_earlier_generation_counts_no_more() -> None:
     assert driver.group.state is State.COMPLETING_REBALANCE
 
 
-def test_a_member_that_the_leader_forgot_gets_nothing_to_read() -> None:
+def test_a_member_without_an_assignment_gets_an_empty_one() -> None:
     driver = completing("a", "b")
     follower = driver.sync("b")
 
@@ -85,7 +85,7 @@ def test_a_member_of_a_stable_group_may_ask_again() -> None:
     assert driver.synced(driver.sync("b")).assignment == b"b"
 
 
-def test_a_sync_is_refused_to_strangers_and_to_other_generations() -> None:
+def test_a_sync_of_an_unknown_member_or_another_generation_is_refused() -> None:
     driver = completing("a")
 
     assert driver.error(driver.sync("x")) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -107,7 +107,7 @@ def test_a_sync_during_a_rebalance_sends_the_member_back_to_join() -> None:
     assert driver.error(driver.sync("b")) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_whoever_never_syncs_is_removed_after_the_rebalance_timeout() -> None:
+def test_a_member_that_never_syncs_is_removed_after_the_rebalance_timeout() -> None:
     driver = completing("a", "b")
     leader = driver.sync("a", {"a": b"", "b": b""})
     assert not driver.error(leader)
@@ -153,7 +153,7 @@ def test_a_leader_that_syncs_twice_is_answered_once_for_each() -> None:
     assert driver.group.state is State.STABLE
 
 
-def test_a_leader_that_assigns_otherwise_when_it_asks_again_gets_what_the_log_has() -> None:
+def test_a_leader_that_repeats_its_sync_with_another_assignment_gets_the_stored_one() -> None:
     driver = completing("a", "b", stores_at_once=False)
     driver.sync("b")
     driver.sync("a", {"a": b"0", "b": b"1"})
@@ -167,7 +167,7 @@ def test_a_leader_that_assigns_otherwise_when_it_asks_again_gets_what_the_log_ha
     assert logged == {each.member_id: each.assignment for each in driver.group.members.values()}
 
 
-def test_a_leader_assigns_anew_after_its_assignment_could_not_be_stored() -> None:
+def test_a_leader_assigns_again_after_its_assignment_could_not_be_stored() -> None:
     driver = completing("a", stores_at_once=False)
     driver.sync("a", {"a": b"0"})
     driver.store_next(ErrorCode.NOT_COORDINATOR)

@@ -4,7 +4,8 @@ import pytest
 
 from penstock.groups.consumer.commits import check_commit, check_fetch
 from penstock.groups.consumer.group import ConsumerGroup
-from tests.groups.consumer.driver import Consumer, Driver, settle, topic_id
+from tests.groups.base.driver import topic_id
+from tests.groups.consumer.driver import Consumer, Driver, beat_until_stable
 
 A = topic_id("a")
 
@@ -18,7 +19,7 @@ def two_members() -> tuple[Driver, Consumer, Consumer]:
     """m1 holds 0 and 1 since epoch 1, m2 holds 2 and 3 since epoch 2."""
     driver = Driver(a=4)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
-    settle(first, second)
+    beat_until_stable(first, second)
     return driver, first, second
 
 
@@ -31,25 +32,27 @@ def test_a_member_commits_in_its_epoch() -> None:
 
 
 @pytest.mark.parametrize(("partition", "code"), [(0, "NONE"), (1, "NONE"), (2, "STALE_MEMBER_EPOCH")])
-def test_an_older_epoch_does_for_what_it_holds_since(partition: int, code: str) -> None:
+def test_a_commit_with_an_older_epoch_is_accepted_for_partitions_assigned_before(
+    partition: int, code: str
+) -> None:
     """KIP-1251: a commit that was on its way when the epoch rose is not lost."""
     driver, _, _ = two_members()
 
     assert commit(driver, "m1", 1, partition) == code
 
 
-def test_an_older_epoch_does_not_do_for_what_came_later() -> None:
+def test_a_commit_with_an_older_epoch_is_refused_for_partitions_assigned_later() -> None:
     driver, _, _ = two_members()
 
     assert commit(driver, "m2", 1, 2) == "STALE_MEMBER_EPOCH"
     assert commit(driver, "m1", 1, 0, 2) == "STALE_MEMBER_EPOCH", "all or nothing"
 
 
-def test_what_it_was_told_to_give_up_may_still_be_committed() -> None:
+def test_offsets_of_partitions_to_revoke_may_still_be_committed() -> None:
     driver = Driver(a=2)
     first = Consumer(driver, "m1").join()
     Consumer(driver, "m2").join()
-    first.beat(obeys=False)
+    first.beat(revokes=False)
 
     assert commit(driver, "m1", 1, 0, 1) == "NONE"
 
@@ -86,7 +89,7 @@ def test_a_transaction_may_commit_without_saying_for_whom() -> None:
     assert in_transaction("m1", -1) == "STALE_MEMBER_EPOCH"
 
 
-def test_a_fetch_is_for_members_of_this_epoch_and_for_those_who_are_none() -> None:
+def test_members_of_the_current_epoch_and_admin_clients_may_fetch() -> None:
     driver, first, _ = two_members()
 
     assert check_fetch(driver.group, "m1", first.epoch).name == "NONE"

@@ -5,14 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.groups.consumer.errors import Refused
-from penstock.groups.consumer.states import GroupState
+from penstock.groups.base.epoch_group import GroupState
+from penstock.groups.base.errors import GroupError
 from penstock.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from tests.groups.consumer.driver import REBALANCE_MS, SESSION_MS, SETTINGS, Consumer, Driver, kinds, settle
+from tests.groups.base.driver import SESSION_MS, kinds
+from tests.groups.consumer.driver import REBALANCE_MS, SETTINGS, Consumer, Driver, beat_until_stable
 
 
 def refusal(driver: Driver, request: ConsumerGroupHeartbeatRequest, version: int = 1) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(GroupError) as refused:
         driver.send(request, version)
     return refused.value.code.name, refused.value.message
 
@@ -44,15 +45,15 @@ def test_a_partition_changes_hands_only_after_its_holder_gave_it_up() -> None:
     assert second.numbers == []
     assert (second.epoch, driver.group.state) == (2, GroupState.RECONCILING)
 
-    first.beat(obeys=False)
-    assert (first.told, first.epoch) == ({("a", 0), ("a", 1)}, 1), "it is told, and stays in its epoch"
+    first.beat(revokes=False)
+    assert (first.assigned, first.epoch) == ({("a", 0), ("a", 1)}, 1), "it is told, and stays in its epoch"
     second.beat()
     assert second.numbers == [], "the first has not said that it gave anything up"
-    first.beat(obeys=False)
+    first.beat(revokes=False)
     second.beat()
     assert second.numbers == []
 
-    first.obey()
+    first.take_over()
     first.beat()
     assert first.epoch == 2
     second.beat()
@@ -60,7 +61,7 @@ def test_a_partition_changes_hands_only_after_its_holder_gave_it_up() -> None:
     assert driver.group.state is GroupState.STABLE
 
 
-def test_a_quiet_heartbeat_writes_nothing_and_tells_nothing() -> None:
+def test_a_heartbeat_without_changes_writes_nothing_and_has_no_assignment() -> None:
     driver = Driver()
     member = Consumer(driver, "m1").join()
 
@@ -72,7 +73,7 @@ def test_a_quiet_heartbeat_writes_nothing_and_tells_nothing() -> None:
     assert answer.heartbeat_interval_ms == SETTINGS.heartbeat_interval_ms
 
 
-def test_a_full_heartbeat_is_told_the_assignment_again() -> None:
+def test_the_response_to_a_full_heartbeat_has_the_assignment() -> None:
     driver = Driver(a=1)
     member = Consumer(driver, "m1").join()
     epoch, member.epoch = member.epoch, 0
@@ -84,12 +85,12 @@ def test_a_full_heartbeat_is_told_the_assignment_again() -> None:
     assert [each.partitions for each in answer.assignment.topic_partitions] == [[0]]
 
 
-def test_a_member_that_missed_an_answer_goes_on() -> None:
+def test_a_member_that_missed_a_response_continues() -> None:
     """The answer that raised its epoch was lost: it comes with the epoch before."""
     driver = Driver(a=4)
     first = Consumer(driver, "m1").join()
     second = Consumer(driver, "m2").join()
-    settle(first, second)
+    beat_until_stable(first, second)
     Consumer(driver, "m3").join()
     held_before, epoch_before = set(first.held), first.epoch
     first.beat().beat()
@@ -119,7 +120,7 @@ def test_a_member_of_another_epoch_is_fenced(epoch: int, comparison: str) -> Non
     first = Consumer(driver, "m1").join()
     second = Consumer(driver, "m2").join()
     Consumer(driver, "m3").join()
-    settle(first, second)
+    beat_until_stable(first, second)
     assert first.epoch == 3
     first.epoch = epoch
 
@@ -130,7 +131,7 @@ def test_a_member_of_another_epoch_is_fenced(epoch: int, comparison: str) -> Non
     assert first.join().epoch == 3, "it may join again under its id"
 
 
-def test_nobody_reports_who_did_not_join() -> None:
+def test_the_heartbeat_of_an_unknown_member_is_refused() -> None:
     driver = Driver()
     Consumer(driver, "m1").join()
     stranger = Consumer(driver, "m2")
@@ -139,7 +140,7 @@ def test_nobody_reports_who_did_not_join() -> None:
     assert refusal(driver, stranger.request())[0] == "UNKNOWN_MEMBER_ID"
 
 
-def test_a_full_group_takes_nobody_new() -> None:
+def test_a_full_group_refuses_new_members() -> None:
     driver = Driver(msgspec.structs.replace(SETTINGS, size_max=1))
     first = Consumer(driver, "m1").join()
 
@@ -163,7 +164,7 @@ def test_a_full_group_takes_nobody_new() -> None:
         ({"subscribed_topic_regex": "a("}, "INVALID_REGULAR_EXPRESSION"),
     ],
 )
-def test_what_makes_no_sense_is_refused(change: dict[str, Any], code: str) -> None:
+def test_invalid_requests_are_refused(change: dict[str, Any], code: str) -> None:
     driver = Driver()
     request = msgspec.structs.replace(Consumer(driver, "m1").request(), **change)
 
@@ -184,10 +185,10 @@ def test_in_version_0_a_member_may_join_without_an_id() -> None:
 # -- leaving and being late ---------------------------------------------------------------------------------
 
 
-def test_what_a_leaving_member_held_goes_to_the_others() -> None:
+def test_the_partitions_of_a_leaving_member_go_to_the_others() -> None:
     driver = Driver(a=4)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
-    settle(first, second)
+    beat_until_stable(first, second)
 
     driver.leave("m2")
     assert kinds(driver)[:3] == [
@@ -203,7 +204,7 @@ def test_what_a_leaving_member_held_goes_to_the_others() -> None:
 def test_a_silent_member_is_removed_at_its_session_timeout() -> None:
     driver = Driver(a=2)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
-    settle(first, second)
+    beat_until_stable(first, second)
 
     driver.advance(SESSION_MS - 1)
     first.beat()
@@ -221,7 +222,7 @@ def test_a_member_that_does_not_give_up_its_partitions_is_removed_at_its_rebalan
     other = Consumer(driver, "m2")
     removed = []
     for _ in range(REBALANCE_MS // 10_000):
-        stubborn.beat(obeys=False)
+        stubborn.beat(revokes=False)
         other.join()
         removed += driver.advance(10_000)
 
@@ -232,7 +233,7 @@ def test_a_member_that_does_not_give_up_its_partitions_is_removed_at_its_rebalan
 def test_an_obedient_member_has_no_rebalance_timeout() -> None:
     driver = Driver(a=2)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
-    settle(first, second)
+    beat_until_stable(first, second)
     for _ in range(8):
         assert driver.advance(10_000) == []
         first.beat()
@@ -242,11 +243,11 @@ def test_an_obedient_member_has_no_rebalance_timeout() -> None:
 # -- static members -----------------------------------------------------------------------------------------
 
 
-def test_a_static_member_that_left_for_a_while_comes_back_to_its_partitions() -> None:
+def test_a_static_member_that_left_temporarily_gets_its_partitions_back() -> None:
     driver = Driver(a=4)
     first = Consumer(driver, "m1", instance_id="one").join()
     second = Consumer(driver, "m2", instance_id="two").join()
-    settle(first, second)
+    beat_until_stable(first, second)
     held, epoch = second.numbers, driver.group.epoch
 
     driver.leave("m2", -2, "two")
@@ -262,7 +263,7 @@ def test_a_static_member_that_is_away_is_not_heard_in_its_old_epoch() -> None:
     driver = Driver(a=2)
     member = Consumer(driver, "m1", instance_id="one").join()
     Consumer(driver, "m2").join()
-    settle(member)
+    beat_until_stable(member)
     driver.leave("m1", -2, "one")
 
     for epoch in (member.epoch, member.epoch - 1):
@@ -270,11 +271,11 @@ def test_a_static_member_that_is_away_is_not_heard_in_its_old_epoch() -> None:
         assert refusal(driver, member.request())[0] == "FENCED_MEMBER_EPOCH"
 
 
-def test_a_static_member_that_does_not_come_back_is_removed() -> None:
+def test_a_static_member_that_does_not_return_is_removed() -> None:
     driver = Driver(a=4)
     first = Consumer(driver, "m1").join()
     second = Consumer(driver, "m2", instance_id="two").join()
-    settle(first, second)
+    beat_until_stable(first, second)
     driver.leave("m2", -2, "two")
 
     driver.advance(SESSION_MS - 1)
@@ -299,7 +300,7 @@ def test_the_older_self_of_a_static_member_is_fenced() -> None:
     Consumer(driver, "m2", instance_id="one").join()
 
     assert refusal(driver, old.request())[0] == "FENCED_INSTANCE_ID"
-    with pytest.raises(Refused, match="fenced"):
+    with pytest.raises(GroupError, match="fenced"):
         driver.leave("m1", -1, "one")
 
 

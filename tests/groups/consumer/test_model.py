@@ -12,12 +12,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from penstock.groups.consumer.errors import Refused
+from penstock.groups.base.epoch_group import GroupState
+from penstock.groups.base.errors import GroupError
 from penstock.groups.consumer.group import ConsumerGroup
-from penstock.groups.consumer.states import GroupState
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from tests.groups.consumer.driver import SESSION_MS, SETTINGS, Consumer, Driver, Places, replay
+from tests.groups.base.driver import SESSION_MS, TopicPartitions
+from tests.groups.consumer.driver import SETTINGS, Consumer, Driver
 
 TOPICS = ("a", "b", "c")
 _picked = st.integers(0, 99)
@@ -68,13 +69,13 @@ class GroupModel(RuleBasedStateMachine):
         ).join()
 
     @precondition(lambda self: self.consumers)
-    @rule(number=_picked, obeys=st.booleans(), says_what_it_holds=st.booleans(), hears=st.booleans())
-    def report(self, number: int, obeys: bool, says_what_it_holds: bool, hears: bool) -> None:
+    @rule(number=_picked, revokes=st.booleans(), says_what_it_holds=st.booleans(), hears=st.booleans())
+    def report(self, number: int, revokes: bool, says_what_it_holds: bool, hears: bool) -> None:
         consumer = self.pick(number)
         request = consumer.request()
-        if not says_what_it_holds and consumer.epoch and not consumer.says_all:
+        if not says_what_it_holds and consumer.epoch and not consumer.sends_everything:
             request = msgspec.structs.replace(request, topic_partitions=None)
-        self.heartbeat(consumer, request, obeys=obeys, hears=hears)
+        self.heartbeat(consumer, request, revokes=revokes, hears=hears)
 
     @precondition(lambda self: self.consumers)
     @rule(number=_picked, topics=st.sets(st.sampled_from(TOPICS), min_size=1))
@@ -95,7 +96,7 @@ class GroupModel(RuleBasedStateMachine):
             consumer = Consumer(self.driver, "in vain", instance_id=consumer.instance_id)
             request = consumer.request()
         self.driver.refuses = True
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(GroupError):
             if known and leaves:
                 self.driver.leave(known.member_id, -1, known.instance_id)
             else:
@@ -108,26 +109,26 @@ class GroupModel(RuleBasedStateMachine):
         consumer: Consumer,
         request: ConsumerGroupHeartbeatRequest,
         *,
-        obeys: bool = True,
+        revokes: bool = True,
         hears: bool = True,
     ) -> None:
         try:
             answer = self.driver.send(request)
-        except Refused as refused:
+        except GroupError as refused:
             if refused.code is not ErrorCode.FENCED_MEMBER_EPOCH:
                 raise
             consumer.join()
             return
-        consumer.says_all = not hears
+        consumer.sends_everything = not hears
         if hears:
-            consumer.take(answer)
-            if obeys:
-                consumer.obey()
+            consumer.receive(answer)
+            if revokes:
+                consumer.take_over()
 
     @precondition(lambda self: self.consumers)
     @rule(number=_picked)
     def obey_late(self, number: int) -> None:
-        self.pick(number).obey()
+        self.pick(number).take_over()
 
     @precondition(lambda self: self.consumers)
     @rule(number=_picked)
@@ -138,7 +139,7 @@ class GroupModel(RuleBasedStateMachine):
 
     @precondition(lambda self: any(c.instance_id for c in self.consumers.values()))
     @rule(number=_picked)
-    def leave_for_a_while(self, number: int) -> None:
+    def leave_temporarily(self, number: int) -> None:
         static = [c for c in self.consumers.values() if c.instance_id]
         consumer = static[number % len(static)]
         self.driver.leave(consumer.member_id, -2, consumer.instance_id)
@@ -174,14 +175,14 @@ class GroupModel(RuleBasedStateMachine):
         """Another broker reads the log, and goes on."""
         group = self.driver.replayed()
         assert shown(group) == shown(self.driver.group)
-        group.resume(self.driver.now.moment, SESSION_MS)
+        group.resume(self.driver.ctx.now, SESSION_MS)
         self.driver.group = group
 
     # -- what must hold -------------------------------------------------------------------------------
 
     @invariant()
     def nobody_holds_what_another_holds(self) -> None:
-        held: Places = set()
+        held: TopicPartitions = set()
         for consumer in self.consumers.values():
             assert not held & consumer.held, f"{consumer.member_id} holds {held & consumer.held} of another"
             held |= consumer.held
@@ -193,9 +194,9 @@ class GroupModel(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.consumers:
-            self.settle()
+            self.settle_all()
 
-    def settle(self) -> None:
+    def settle_all(self) -> None:
         assert shown(self.driver.replayed()) == shown(self.driver.group), "the log adds up to the group"
         for member_id, consumer in self.away.items():
             self.driver.leave(member_id, -1, consumer.instance_id)
@@ -275,7 +276,7 @@ def test_a_compacted_log_adds_up_to_the_same_group() -> None:
         for at, (key, value) in enumerate(driver.log)
         if value is not None and all(key != later for later, _ in driver.log[at + 1 :])
     ]
-    group = replay(compacted)
-    group.resume(driver.now.moment, SESSION_MS)
+    group = Driver.replay(compacted)
+    group.resume(driver.ctx.now, SESSION_MS)
 
     assert shown(group) == shown(driver.group)

@@ -51,13 +51,15 @@ def test_revoking_comes_before_taking_and_in_the_old_epoch() -> None:
 
 
 @pytest.mark.parametrize("reported", [None, {T: frozenset({1})}])
-def test_who_may_still_hold_a_partition_does_not_get_on(reported: dict[bytes, frozenset[int]] | None) -> None:
+def test_a_member_that_may_own_a_revoked_partition_does_not_advance(
+    reported: dict[bytes, frozenset[int]] | None,
+) -> None:
     revoking = reconcile(STABLE, goal(0, 2), None, free)
 
     assert reconcile(revoking, goal(0, 2), reported, free) is revoking
 
 
-def test_who_gave_up_its_partitions_gets_the_rest() -> None:
+def test_a_member_that_revoked_its_partitions_gets_the_rest() -> None:
     revoking = reconcile(STABLE, goal(0, 2), None, free)
 
     moved = reconcile(revoking, goal(0, 2), {T: frozenset({0})}, free)
@@ -75,23 +77,23 @@ def test_a_target_that_moved_on_meanwhile_is_followed_one_epoch_at_a_time() -> N
     assert (moved.assigned, moved.revoking) == ({}, {T: {0: 1}})
 
 
-def test_who_holds_nothing_any_more_need_not_be_told_to_give_it_up() -> None:
+def test_a_member_that_owns_nothing_need_not_revoke() -> None:
     moved = reconcile(STABLE, goal(), {}, free)
 
     assert (moved.state, moved.epoch, moved.assigned) == (MemberState.STABLE, 5, {})
 
 
-def test_what_it_no_longer_reads_is_revoked_though_the_target_stands() -> None:
+def test_an_unsubscribed_partition_is_revoked_though_the_target_is_unchanged() -> None:
     moved = reconcile(STABLE, goal(epoch=3), None, free)
 
     assert (moved.state, moved.revoking) == (MemberState.UNREVOKED_PARTITIONS, STABLE.assigned)
 
 
-def test_every_state_knows_what_to_do_with_every_finding() -> None:
+def test_every_state_has_a_transition_for_every_finding() -> None:
     assert all(TRANSITIONS[state].keys() == set(Finding) for state in MemberState)
 
 
-def test_a_state_of_the_future_is_found_out_anew() -> None:
+def test_an_unknown_state_is_computed_again() -> None:
     stored = msgspec.structs.replace(STABLE.progress(), state=9)
 
     assert Member(member_id="m").with_progress(stored).state is MemberState.UNRELEASED_PARTITIONS

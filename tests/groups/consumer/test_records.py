@@ -4,20 +4,20 @@ import pytest
 
 from penstock.groups.consumer import records
 from penstock.groups.consumer.group import ConsumerGroup
-from penstock.groups.records import offset_record
+from penstock.groups.shard.records import offset_record
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.consumer_group_partition_metadata_record import (
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupPartitionMetadataValue,
 )
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
-from tests.groups.consumer.driver import Consumer, Driver, settle
+from tests.groups.consumer.driver import Consumer, Driver, beat_until_stable
 
 
-def test_what_was_written_is_read_again() -> None:
+def test_written_records_are_decoded() -> None:
     driver = Driver(a=4, b=1)
     first, second = Consumer(driver, "m1", "a").join(), Consumer(driver, "m2", regex="[ab]").join()
-    settle(first, second)
+    beat_until_stable(first, second)
     driver.leave("m1")
     group = ConsumerGroup("g")
 
@@ -47,7 +47,7 @@ def test_other_records_are_not_a_groups() -> None:
     assert records.decode(offset.key or b"", offset.value) is None
 
 
-def test_a_malformed_record_is_told_from_another_kind() -> None:
+def test_a_malformed_record_is_distinguished_from_another_kind() -> None:
     with pytest.raises(ProtocolError):
         records.decode(b"\0\3\0", b"")
 

@@ -5,10 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.groups.consumer.assignors.spec import MemberSpec, TargetAssignments
-from penstock.groups.consumer.member import Assignment
+from penstock.groups.base.assignment import Assignment, MemberSpec, TargetAssignments, partitions_in
 from penstock.groups.share.assignor import assign
-from penstock.groups.share.partition_sets import places_of
 
 A, B = b"a" * 16, b"b" * 16
 
@@ -24,7 +22,7 @@ def partitions(count: int) -> frozenset[int]:
 
 
 def loads(made: TargetAssignments) -> list[int]:
-    return sorted(len(places_of(each)) for each in made.values())
+    return sorted(len(partitions_in(each)) for each in made.values())
 
 
 @settings(deadline=None)
@@ -36,8 +34,8 @@ def test_every_partition_has_a_member_and_every_member_a_partition(
 
     made = assign([spec(f"m{n}", A, B) for n in range(members)], assignable)
 
-    readers = Counter(place for each in made.values() for place in places_of(each))
-    assert readers.keys() == places_of(assignable)
+    readers = Counter(place for each in made.values() for place in partitions_in(each))
+    assert readers.keys() == partitions_in(assignable)
     assert loads(made)[0] >= 1
     assert loads(made)[-1] - loads(made)[0] <= 1
     assert max(readers.values()) - min(readers.values()) <= 1
@@ -51,13 +49,13 @@ def test_it_stays_whole_and_even_while_members_come_and_go(sizes: list[int], cou
     for size in sizes:
         target = assign([spec(f"m{n}", A, current=target.get(f"m{n}")) for n in range(size)], assignable)
 
-        readers = Counter(place for each in target.values() for place in places_of(each))
-        assert readers.keys() == places_of(assignable)
+        readers = Counter(place for each in target.values() for place in partitions_in(each))
+        assert readers.keys() == partitions_in(assignable)
         assert loads(target)[0] >= 1
         assert loads(target)[-1] <= -(-max(readers.values()) * count // size)
 
 
-def test_what_nobody_else_needs_stays_where_it_is() -> None:
+def test_members_keep_partitions_that_balance_allows() -> None:
     before = assign([spec("m1", A), spec("m2", A)], {A: partitions(6)})
 
     after = assign([spec(m, A, current=before.get(m)) for m in ("m1", "m2", "m3")], {A: partitions(6)})
@@ -77,7 +75,7 @@ def test_nothing_moves_when_nothing_changed() -> None:
     assert again == before
 
 
-def test_members_get_only_what_they_read() -> None:
+def test_members_get_only_subscribed_topics() -> None:
     made = assign([spec("m1", A), spec("m2", A, B), spec("m3", B)], {A: partitions(4), B: partitions(1)})
 
     assert made == {
@@ -87,7 +85,7 @@ def test_members_get_only_what_they_read() -> None:
     }
 
 
-def test_what_is_not_read_any_more_is_given_back() -> None:
+def test_unsubscribed_partitions_are_removed() -> None:
     made = assign([spec("m1", A, current={B: partitions(2)})], {A: partitions(1), B: partitions(2)})
 
     assert made == {"m1": {A: partitions(1)}}

@@ -5,16 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.groups.consumer.errors import Refused
-from penstock.groups.consumer.states import GroupState
+from penstock.groups.base.epoch_group import GroupState
+from penstock.groups.base.errors import GroupError
 from penstock.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from tests.groups.consumer.driver import SESSION_MS, topic_id
-from tests.groups.share.driver import SETTINGS, Consumer, Driver, kinds, replay
+from tests.groups.base.driver import SESSION_MS, kinds, topic_id
+from tests.groups.share.driver import SETTINGS, Consumer, Driver
 
 
 def refusal(driver: Driver, **fields: Any) -> tuple[str, str]:
     request = {"group_id": "g", "member_id": "m1", "member_epoch": 0, "subscribed_topic_names": ["a"]}
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(GroupError) as refused:
         driver.send(ShareGroupHeartbeatRequest(**{**request, **fields}))
     return refused.value.code.name, refused.value.message
 
@@ -56,19 +56,19 @@ def test_a_member_gets_partitions_once_the_share_coordinator_knows_them() -> Non
     assert driver.group.state is GroupState.STABLE
 
 
-def test_what_the_share_coordinator_refuses_is_asked_for_again_with_the_next_heartbeat() -> None:
+def test_a_failed_initialization_is_retried_with_the_next_heartbeat() -> None:
     driver = Driver(a=1)
     alone = Consumer(driver, "m1").join()
 
     driver.share_coordinator_answers(succeeds=False)
-    assert driver.group.ledger.initializing == {}
+    assert driver.group.state_partitions.initializing == {}
     alone.beat()
     assert (alone.numbers, len(driver.asked)) == ([], 1)
     settled(driver, alone)
     assert alone.numbers == [0]
 
 
-def test_what_was_being_initialized_when_the_coordinator_died_is_asked_for_by_the_next() -> None:
+def test_the_next_coordinator_repeats_an_interrupted_initialization() -> None:
     driver = Driver(a=2)
     alone = Consumer(driver, "m1").join()
 
@@ -128,24 +128,24 @@ def test_a_topic_that_is_made_later_is_read_from_then_on() -> None:
     assert alone.held == {("a", 0), ("later", 0)}
 
 
-def test_a_deleted_topic_is_taken_away_and_forgotten() -> None:
+def test_a_deleted_topic_is_unassigned_and_its_state_removed() -> None:
     driver = Driver(a=1, b=1)
     alone = Consumer(driver, "m1", "a", "b").join()
     settled(driver, alone)
 
     driver.change_topics(b=0)
-    assert driver.group.ledger.initialized.keys() == {topic_id("a")}
+    assert driver.group.state_partitions.initialized.keys() == {topic_id("a")}
     alone.beat()
     assert alone.held == {("a", 0)}
 
 
-def test_a_member_that_reads_something_else_loses_what_it_does_not_read_at_once() -> None:
+def test_a_member_that_changes_its_subscription_loses_its_old_partitions_at_once() -> None:
     driver = Driver(msgspec.structs.replace(SETTINGS, assignment_interval_ms=60_000), a=1, b=1)
     alone = Consumer(driver, "m1", "a").join()
     settled(driver, alone)
     assert alone.held == {("a", 0)}
 
-    alone.topics, alone.says_all = ["b"], True
+    alone.topics, alone.sends_everything = ["b"], True
     alone.beat()
 
     assert alone.held == set(), "though the next target has to wait"
@@ -166,7 +166,7 @@ def test_a_new_target_waits_until_the_last_one_stood_for_a_while() -> None:
 # -- staying ------------------------------------------------------------------------------------------------
 
 
-def test_a_quiet_heartbeat_writes_nothing_and_tells_nothing() -> None:
+def test_a_heartbeat_without_changes_writes_nothing_and_has_no_assignment() -> None:
     driver = Driver()
     alone = Consumer(driver, "m1").join()
     settled(driver, alone)
@@ -178,7 +178,7 @@ def test_a_quiet_heartbeat_writes_nothing_and_tells_nothing() -> None:
     assert answer.heartbeat_interval_ms == SETTINGS.heartbeat_interval_ms
 
 
-def test_a_member_that_missed_an_answer_may_come_with_its_last_epoch_and_is_told_again() -> None:
+def test_a_member_that_missed_a_response_may_send_its_previous_epoch() -> None:
     driver = Driver(a=1)
     alone = Consumer(driver, "m1").join()
     driver.share_coordinator_answers()
@@ -204,7 +204,7 @@ def test_a_member_that_is_silent_for_too_long_is_removed() -> None:
     assert driver.group.state is GroupState.EMPTY
 
 
-def test_a_member_that_leaves_is_gone_at_once_and_its_partitions_go_to_others() -> None:
+def test_a_leaving_member_is_removed_at_once_and_its_partitions_go_to_others() -> None:
     driver = Driver(a=2)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
     settled(driver, first, second)
@@ -220,11 +220,11 @@ def test_a_member_that_leaves_is_gone_at_once_and_its_partitions_go_to_others() 
     ]
     second.beat()
     assert second.numbers == [0, 1]
-    with pytest.raises(Refused):
+    with pytest.raises(GroupError):
         driver.leave("m1")
 
 
-def test_members_and_what_they_hold_come_back_from_the_log() -> None:
+def test_members_and_their_partitions_are_restored_from_the_log() -> None:
     driver = Driver(a=4)
     members = [Consumer(driver, f"m{n}").join() for n in range(3)]
     settled(driver, *members)
@@ -239,7 +239,7 @@ def test_members_and_what_they_hold_come_back_from_the_log() -> None:
         before.assignment_epoch,
         before.target,
     )
-    assert after.ledger == before.ledger
+    assert after.state_partitions == before.state_partitions
     epochs = [each.beat().epoch for each in members]
     assert epochs == [before.epoch] * 3, "nobody notices"
 
@@ -253,7 +253,7 @@ def test_a_group_that_is_deleted_leaves_nothing_in_the_log() -> None:
     latest = {**dict(driver.log), **dict(driver.group.tombstones())}
 
     assert not any(latest.values())
-    assert replay(driver.log).members == {}
+    assert Driver.replay(driver.log).members == {}
 
 
 # -- what is refused ----------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_an_unknown_member_and_wrong_epochs_are_refused() -> None:
     )
 
 
-def test_a_full_group_takes_nobody_new() -> None:
+def test_a_full_group_refuses_new_members() -> None:
     driver = Driver(msgspec.structs.replace(SETTINGS, size_max=1))
     member = Consumer(driver, "m1").join()
 

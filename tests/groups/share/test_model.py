@@ -13,12 +13,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from penstock.groups.consumer.errors import Refused
+from penstock.groups.base.errors import GroupError
 from penstock.groups.share.group import ShareGroup
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from tests.groups.consumer.driver import SESSION_MS
-from tests.groups.share.driver import SETTINGS, Consumer, Driver, replay
+from tests.groups.base.driver import SESSION_MS
+from tests.groups.share.driver import SETTINGS, Consumer, Driver
 
 TOPICS = ("a", "b", "c")
 _picked = st.integers(0, 99)
@@ -59,7 +59,7 @@ class GroupModel(RuleBasedStateMachine):
     @rule(number=_picked, topics=st.sets(st.sampled_from(TOPICS), min_size=1))
     def subscribe(self, number: int, topics: set[str]) -> None:
         consumer = self.pick(number)
-        consumer.topics, consumer.says_all = sorted(topics), True
+        consumer.topics, consumer.sends_everything = sorted(topics), True
         self.heartbeat(consumer, consumer.request())
 
     @rule(topics=st.sets(st.sampled_from(TOPICS), min_size=1), number=_picked, leaves=st.booleans())
@@ -70,33 +70,33 @@ class GroupModel(RuleBasedStateMachine):
         consumer = known or Consumer(self.driver, "in vain")
         request = msgspec.structs.replace(consumer.request(), subscribed_topic_names=sorted(topics))
         self.driver.refuses = True
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(GroupError):
             if known and leaves:
                 self.driver.leave(known.member_id)
             else:
                 self.driver.send(request)
         self.driver.refuses = False
-        assert shown(self.driver.group) == shown(replay(self.driver.log))
+        assert shown(self.driver.group) == shown(Driver.replay(self.driver.log))
 
     def heartbeat(
         self, consumer: Consumer, request: ShareGroupHeartbeatRequest, *, hears: bool = True
     ) -> None:
         try:
             answer = self.driver.send(request)
-        except Refused as refused:
+        except GroupError as refused:
             if refused.code is not ErrorCode.FENCED_MEMBER_EPOCH:
                 raise
             consumer.join()
             return
         if not hears:
-            consumer.says_all = True
+            consumer.sends_everything = True
             return
-        consumer.take(answer)
+        consumer.receive(answer)
         if answer.assignment is not None:
-            initialized = self.driver.group.ledger.initialized
+            initialized = self.driver.group.state_partitions.initialized
             for each in answer.assignment.topic_partitions:
                 topic = self.driver.image.topics_by_id.get(each.topic_id)
-                if topic is not None:  # one that is gone may be taken away a moment later (KIP-1263)
+                if topic is not None:  # one that is gone may be taken away a now later (KIP-1263)
                     assert topic.name in consumer.topics
                     assert initialized[each.topic_id].issuperset(each.partitions)
 
@@ -149,21 +149,23 @@ class GroupModel(RuleBasedStateMachine):
         group = self.driver.group
         for each, partitions in group.in_flight.items():
             if each in self.driver.image.topics_by_id:
-                written = group.ledger.initializing.get(each, frozenset())
-                assert partitions <= written | group.ledger.initialized.get(each, frozenset())
+                written = group.state_partitions.initializing.get(each, frozenset())
+                assert partitions <= written | group.state_partitions.initialized.get(each, frozenset())
 
     def teardown(self) -> None:
         if self.consumers:
-            self.settle()
+            self.settle_all()
 
-    def settle(self) -> None:
+    def settle_all(self) -> None:
         for _ in range(6):
             while self.driver.asked:
                 self.driver.share_coordinator_answers()
             self.driver.advance(1000)
             for consumer in self.consumers.values():
                 self.heartbeat(consumer, consumer.request())
-        assert shown(replay(self.driver.log)) == shown(self.driver.group), "the log adds up to the group"
+        assert shown(Driver.replay(self.driver.log)) == shown(self.driver.group), (
+            "the log adds up to the group"
+        )
         topics = self.driver.image.topics
         reads = {c.member_id: frozenset(c.topics).intersection(topics) for c in self.consumers.values()}
         readers = Counter(place for c in self.consumers.values() for place in c.held)
@@ -184,7 +186,7 @@ def shown(group: ShareGroup) -> tuple[object, ...]:
         group.assigned_at_ms,
         group.members,
         group.target,
-        group.ledger,
+        group.state_partitions,
         group.topic_names(),
     )
 
@@ -212,4 +214,4 @@ def test_a_compacted_log_adds_up_to_the_same_group() -> None:
         if value is not None and all(key != later for later, _ in driver.log[at + 1 :])
     ]
 
-    assert shown(replay(compacted)) == shown(driver.group)
+    assert shown(Driver.replay(compacted)) == shown(driver.group)

@@ -17,8 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from penstock.protocol.apis import APIS, codec
-from penstock.protocol.headers import decode_response_header, encode_request_header
-from penstock.protocol.request_header import RequestHeader
+from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from penstock.security.sasl.cluster import NAME, client_proof
 
 Fields = dict[str, Any]

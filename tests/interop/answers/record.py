@@ -5,8 +5,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from penstock.cli.bench.peers.servers.kafka import KafkaServer
-from penstock.cli.bench.peers.servers.running import free_port
+from penstock_bench.peers.servers.kafka import KafkaServer
+from penstock_bench.peers.servers.running import free_port
 from tests.interop.answers.asking import Asker
 from tests.interop.answers.recorded import write
 from tests.interop.answers.scenarios import SCENARIOS

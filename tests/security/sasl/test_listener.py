@@ -3,8 +3,8 @@ import logging
 import pytest
 
 from penstock.config.broker import BrokerConfig
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import ThreadOffload
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.offload import ThreadOffload
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.sasl.exchange import LoginRefused
 from penstock.security.sasl.listener import ListenerLogins
@@ -63,5 +63,5 @@ def test_settings_that_cannot_be_used_leave_the_logins_as_they_were(
         assert desk.lets_in("1")
         assert desk.lets_in("1")
     [record] = caplog.records
-    assert "goes on with the logins it had" in record.getMessage()
+    assert "Kept the previous SASL settings" in record.getMessage()
     assert "hush" not in record.getMessage()

@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import Principal
 from penstock.security.sasl.exchange import Exchange, Granted, LoginRefused

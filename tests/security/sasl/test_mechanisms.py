@@ -2,8 +2,8 @@ import pytest
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import ThreadOffload
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.offload import ThreadOffload
 from penstock.security.sasl.exchange import LoginRefused
 from penstock.security.sasl.mechanisms import Mechanisms, mechanisms_of
 from penstock.security.scram_users import ScramUsers

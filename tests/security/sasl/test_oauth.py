@@ -9,7 +9,7 @@ from joserfc.jwk import ECKey, KeySet, RSAKey
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 from penstock.security.sasl.exchange import Granted, LoginRefused
 from penstock.security.sasl.oauth import OAuthBearerExchange, TokenRules, parse_key_set, rules_of
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from penstock.config.broker import BrokerConfig
-from penstock.observability.clock import ManualClock
+from penstock.runtime.clock import ManualClock
 from penstock.security.tls.contexts import FollowedContext, server_context
 from penstock.security.tls.material import TlsUnusable
 from tests.support.certificates import authority
@@ -64,7 +64,7 @@ def test_a_bad_file_leaves_the_context_and_is_told_once(
         assert tls.later() is first
         assert tls.later() is first
     [record] = caplog.records
-    assert "goes on with the certificates it had" in record.getMessage()
+    assert "Kept the previous certificates" in record.getMessage()
     AUTHORITY.issue().write(tls.path)
     assert tls.later() is not first
 

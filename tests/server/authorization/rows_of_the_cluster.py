@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.cluster.raft.log import METADATA_TOPIC_ID
+from penstock.cluster.metadata.topic_names import METADATA_TOPIC_ID
 from penstock.security.operations import Operation as Op
 from tests.server.authorization.row import GROUP, Fields, Place, broker_row, cluster, row, topic
 from tests.server.authorization.row import TOPIC as TOPIC_NAME

@@ -15,7 +15,7 @@ from penstock.client.connection import Connection
 from penstock.client.settings import SaslSettings
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
 from penstock.server.broker_apis import BROKER_APIS
-from penstock.server.connection_host import CloseConnection
+from penstock.server.connections import CloseConnection
 from penstock.server.handlers import HANDLERS
 from tests.server.authorization.document import TABLE
 from tests.server.authorization.row import CLUSTER_REFUSED, Place, Row, refusals

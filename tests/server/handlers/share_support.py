@@ -14,7 +14,7 @@ from penstock.protocol.messages.share_fetch import (
     ShareFetchResponse,
 )
 from penstock.share.led_partition import LedPartition
-from penstock.share.values import SharePartitionKey
+from penstock.share.state.values import SharePartitionKey
 from tests.server.live import Client, Live, TopicHandle, one, records_in
 
 FOREVER_MS = 100_000

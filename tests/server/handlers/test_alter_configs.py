@@ -13,7 +13,7 @@ from penstock.protocol.messages.describe_configs import (
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
 )
-from penstock.testing.disk import FaultyDisk
+from penstock_simulation.disk import FaultyDisk
 from tests.server.live import Client, code, one, running_broker, unique_name, versions
 
 VERSIONS = versions(whole.AlterConfigsRequest)

@@ -13,7 +13,7 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from penstock.testing.disk import FaultyDisk
+from penstock_simulation.disk import FaultyDisk
 from tests.server.live import Client, Live, batch, code, one, running_broker, unique_name, versions
 
 VERSIONS = versions(CreateTopicsRequest)

@@ -113,7 +113,7 @@ async def test_the_settings_of_a_group(client: Client, version: int) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_the_levels_of_this_brokers_loggers(client: Client, version: int) -> None:
     configs = {c.name: c for c in (await describe(client, LOGGER, "1", version=version)).configs}
-    dispatch = configs["penstock.server.dispatch"]
+    dispatch = configs["penstock.server.dispatch.dispatcher"]
     assert (dispatch.value, dispatch.config_source) == (configs["root"].value, 6)
     assert (dispatch.read_only, dispatch.is_sensitive, dispatch.synonyms) == (False, False, [])
     asked_for = await describe(client, LOGGER, "1", ["root", "no.such.logger"], version=version)

@@ -11,7 +11,7 @@ from penstock.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResult,
 )
-from penstock.testing.disk import FaultyDisk
+from penstock_simulation.disk import FaultyDisk
 from tests.server.live import Client, Live, batch, code, one, running_broker, versions
 
 VERSIONS = versions(DescribeLogDirsRequest)

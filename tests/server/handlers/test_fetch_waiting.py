@@ -10,7 +10,7 @@ from penstock.cluster.replica import Replica
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
 from penstock.protocol.messages.metadata import MetadataRequest
-from penstock.server.connection_host import Peer
+from penstock.server.connections import Peer
 from penstock.server.context import RequestContext
 from penstock.server.handlers import fetch
 from tests.server.live import (
@@ -57,7 +57,7 @@ async def poll(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_produce_wakes_who_waits(live: Live, client: Client, version: int) -> None:
+async def test_a_produce_wakes_waiting_fetches(live: Live, client: Client, version: int) -> None:
     topic = await client.create_topic()
     polled = await poll(live, client, topic, version=version)
     producer = await live.connect()

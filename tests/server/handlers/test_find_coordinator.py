@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from penstock.client.connection import Connection
-from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.coordination.placement import partition_for
 from penstock.cluster.metadata.delta import MetadataDelta
-from penstock.cluster.topic_names import CONSUMER_OFFSETS
+from penstock.cluster.metadata.topic_names import CONSUMER_OFFSETS
 from penstock.embedded.cluster import Cluster
 from penstock.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from penstock.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from tests.server.handlers.groups_support import SETTINGS
+from tests.groups.group_client import SETTINGS
 from tests.server.live import Client, Live, code, one, running_broker, until
 
 PARTITIONS = 5
@@ -118,7 +118,7 @@ async def ask_of_a_slow_leader(cluster: Cluster) -> None:
 
 
 def led_by(cluster: Cluster, key: str) -> int:
-    home = cluster.nodes[cluster.controller].partition(CONSUMER_OFFSETS, home_of(key, PARTITIONS))
+    home = cluster.nodes[cluster.controller].partition(CONSUMER_OFFSETS, partition_for(key, PARTITIONS))
     assert home is not None
     return home.leader
 

@@ -40,7 +40,7 @@ from penstock.security.operations import (
 )
 from penstock.security.principal import encode_principal
 from penstock.security.resources import PatternType, ResourceType
-from penstock.server.connection_host import CloseConnection
+from penstock.server.connections import CloseConnection
 from tests.security.acl_support import acl
 from tests.server.guarded import Caller, Guarded
 from tests.server.live import (

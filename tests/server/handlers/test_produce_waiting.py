@@ -17,10 +17,10 @@ from penstock.protocol.records.batch import set_base_offset_and_epoch
 from penstock.storage.log.append import HERE_BYTES_MAX
 from penstock.transactions.admission import Verifier
 from penstock.transactions.state import Producer, TopicPartition
-from tests.server.handlers.transactions_support import at_rest
 from tests.server.live import Live, TopicHandle, batch, produce_request, running_broker, until
 from tests.storage.logs import all_values
 from tests.transactions.live_producer import LiveProducer
+from tests.transactions.live_transactions import at_rest
 
 
 def replica_of(live: Live, topic: TopicHandle, number: int) -> Replica:

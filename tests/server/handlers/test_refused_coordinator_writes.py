@@ -11,7 +11,7 @@ import pytest
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import Topic
-from penstock.groups.coordinator import Shard
+from penstock.groups.services.base import Shard
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_groups import DescribeGroupsRequest
 from penstock.protocol.messages.heartbeat import HeartbeatRequest
@@ -22,13 +22,13 @@ from penstock.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from penstock.share.values import PersisterError, SharePartitionKey
-from tests.server.handlers.consumer_groups.members import Consumer
-from tests.server.handlers.groups_support import GroupClient
-from tests.server.handlers.share_groups.members import ShareConsumer, group_of
-from tests.server.handlers.transactions_support import at_rest
+from penstock.share.state.values import PersisterError, SharePartitionKey
+from tests.groups.group_client import GroupClient
+from tests.groups.services.consumer.members import Consumer
+from tests.groups.services.share.members import ShareConsumer, group_of
 from tests.server.live import Client, Live, code, one, running_broker
 from tests.transactions.live_producer import LiveProducer
+from tests.transactions.live_transactions import at_rest
 
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -259,7 +259,7 @@ def test_a_refused_heartbeat_leaves_the_group_as_it_was(tmp_path: Path) -> None:
             assert await first.describe() == before
             shard = home(live)
             live.services.groups.shards._reload(shard)
-            await live.services.groups.shards.until_loaded()
+            await live.services.groups.shards.wait_until_loaded()
             assert await first.describe() == before
             for each in (first, second, first, second):
                 assert code((await each.beat()).error_code) == "NONE"
@@ -295,12 +295,12 @@ def test_a_refused_alteration_of_a_share_groups_offsets_does_not_reach_the_share
             topic = await client.create_topic(partitions=60)
             consumer = ShareConsumer(client, "g", "m1", topic)
             key = SharePartitionKey("g", topic.id, 0)
-            await live.services.share_state.ready_home(key)
+            await live.services.share_state.ensure_ready(key)
             with taking_no_more_than(300, live):
                 answer = await consumer.alter(topic.name, dict.fromkeys(range(60), 7))
                 assert code(answer.error_code) == "UNKNOWN_SERVER_ERROR"
                 assert await listed(client) == {}
-                assert not live.services.groups.shares._tasks
+                assert not live.services.groups.shares._initializations
             with pytest.raises(PersisterError):
                 await live.services.persister.read(key, 0)
 
@@ -315,13 +315,13 @@ def test_a_refused_heartbeat_leaves_a_share_group_as_it_was(tmp_path: Path) -> N
             await first.join()
             await first.beat()
             before = await first.describe()
-            ledger = group_of(live, "g").ledger
+            states = group_of(live, "g").state_partitions
             with taking_no_more_than(400, live):
                 answer = await first.beat(subscribed_topic_names=[topic.name, many.name])
                 assert code(answer.error_code) == "UNKNOWN_SERVER_ERROR"
                 assert "max.message.bytes" in (answer.error_message or "")
                 assert await first.describe() == before
-                assert group_of(live, "g").ledger == ledger
+                assert group_of(live, "g").state_partitions == states
                 assert not group_of(live, "g").in_flight
             assert code((await first.beat()).error_code) == "NONE"
             assert first.numbers == [0, 1, 2, 3]

@@ -45,7 +45,7 @@ async def test_an_acknowledgement_counts_when_it_is_answered(
     assert acquired(await member.take()) == [(3, 3, 2)]
 
 
-async def test_the_start_of_a_share_partition_moves_behind_what_is_done(live: Live, client: Client) -> None:
+async def test_the_start_offset_moves_behind_complete_records(live: Live, client: Client) -> None:
     member = await holding(live, client, 4)
     assert await member.done_with(0, 1) == 0
     state = led(live, member.group_id, member.topic).state
@@ -60,7 +60,7 @@ async def test_a_gap_in_the_log_is_acknowledged_as_such(live: Live, client: Clie
     assert acquired(await member.take()) == [(3, 3, 1)]
 
 
-async def test_what_a_member_does_not_hold_it_cannot_acknowledge(live: Live, client: Client) -> None:
+async def test_a_member_cannot_acknowledge_records_of_others(live: Live, client: Client) -> None:
     member = await holding(live, client, 2)
     stranger = Member(client, member.group_id, member.topic)
     await stranger.fetch(max_records=0)
@@ -122,7 +122,7 @@ async def test_a_renewal_is_unknown_to_the_first_version(live: Live, client: Cli
     assert code(one(response.responses[0].partitions).error_code) == "INVALID_REQUEST"
 
 
-async def test_partitions_that_are_unknown_or_were_not_fetched_are_told(live: Live, client: Client) -> None:
+async def test_unknown_and_unfetched_partitions_are_errors(live: Live, client: Client) -> None:
     member = await holding(live, client, 1)
     two = await client.create_topic(partitions=2)
     for topic, number, said in (

@@ -53,7 +53,9 @@ async def filled(client: Client, *sizes: int, codec: Codec = Codec.NONE, partiti
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_records_are_locked_for_who_gets_them(live: Live, client: Client, version: int) -> None:
+async def test_records_are_locked_for_the_member_that_gets_them(
+    live: Live, client: Client, version: int
+) -> None:
     topic = await filled(client, 2, 1)
     member = Member(client, await prepared(live, topic), topic)
     response = await member.fetch(max_wait_ms=FOREVER_MS, version=version)
@@ -79,7 +81,7 @@ async def test_groups_do_not_know_of_each_other(live: Live, client: Client) -> N
         assert acquired(await member.take()) == [(0, 2, 1)]
 
 
-async def test_what_is_accepted_never_comes_again_and_the_rest_does(live: Live, client: Client) -> None:
+async def test_accepted_records_are_not_redelivered_and_the_others_are(live: Live, client: Client) -> None:
     topic = await filled(client, 4)
     member = Member(client, await prepared(live, topic), topic)
     await member.take()
@@ -88,7 +90,7 @@ async def test_what_is_accepted_never_comes_again_and_the_rest_does(live: Live, 
     assert offsets_in(data) == [0, 1, 2, 3]  # batches go out whole
 
 
-async def test_acknowledgements_are_kept_when_the_broker_starts_anew(tmp_path: Path) -> None:
+async def test_acknowledgements_survive_a_restart(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await filled(client, 5)
@@ -104,7 +106,7 @@ async def test_acknowledgements_are_kept_when_the_broker_starts_anew(tmp_path: P
         await client.close()
 
 
-async def test_only_batches_around_what_was_acquired_are_sent(live: Live, client: Client) -> None:
+async def test_only_batches_with_acquired_records_are_sent(live: Live, client: Client) -> None:
     topic = await filled(client, 2, 2, 2, 2)
     member = Member(client, await prepared(live, topic, start_offset=2), topic)
     data = await member.take(max_records=3)
@@ -124,7 +126,7 @@ async def test_a_limit_of_records_is_kept_to_the_record_where_that_is_wanted(
     assert acquired(data) == [(3, 6, 1)]
 
 
-async def test_what_is_acquired_is_told_in_batches_of_the_size_that_is_wanted(
+async def test_acquired_records_are_listed_in_batches_of_the_requested_size(
     live: Live, client: Client
 ) -> None:
     topic = await filled(client, 2, 2, 2, 2)
@@ -139,7 +141,7 @@ async def test_an_unknown_acquire_mode_is_refused(live: Live, client: Client) ->
 
 
 @pytest.mark.parametrize("nothing", ["max_records", "max_bytes"])
-async def test_who_wants_nothing_gets_nothing_at_once(live: Live, client: Client, nothing: str) -> None:
+async def test_a_fetch_without_records_returns_at_once(live: Live, client: Client, nothing: str) -> None:
     topic = await filled(client, 1)
     member = Member(client, await prepared(live, topic), topic)
     limits: dict[str, Any] = {"max_wait_ms": FOREVER_MS, nothing: 0}
@@ -182,9 +184,7 @@ async def test_an_incremental_answer_carries_only_news(live: Live, client: Clien
     assert partitions_of(await member.fetch()) == {}
 
 
-async def test_a_forgotten_partition_is_not_fetched_but_can_be_acknowledged(
-    live: Live, client: Client
-) -> None:
+async def test_a_removed_partition_is_not_fetched_but_can_be_acknowledged(live: Live, client: Client) -> None:
     topic = await filled(client, 1, partitions=2)
     member = Member(client, await prepared(live, topic, 2), topic)
     await member.fetch((0, 1), max_wait_ms=FOREVER_MS)
@@ -228,7 +228,7 @@ async def test_a_session_does_not_begin_with_acknowledgements(live: Live, client
     assert code(answer.error_code) == "INVALID_REQUEST"
 
 
-async def test_what_a_client_holds_goes_back_when_its_connection_ends(live: Live, client: Client) -> None:
+async def test_the_records_of_a_client_are_released_when_it_disconnects(live: Live, client: Client) -> None:
     topic = await filled(client, 2)
     group_id = await prepared(live, topic)
     short_lived = await live.connect()
@@ -238,7 +238,7 @@ async def test_what_a_client_holds_goes_back_when_its_connection_ends(live: Live
     assert acquired(await waiting) == [(0, 1, 2)]
 
 
-async def test_a_group_that_nobody_is_connected_for_is_let_go(live: Live, client: Client) -> None:
+async def test_the_share_partitions_of_a_group_without_connections_end(live: Live, client: Client) -> None:
     topic = await filled(client, 2)
     group_id = await prepared(live, topic)
     short_lived = await live.connect()
@@ -276,7 +276,7 @@ async def test_a_request_without_a_proper_member_is_refused(client: Client, fiel
     assert code((await client.send(request)).error_code) == "INVALID_REQUEST"
 
 
-async def test_unknown_topics_and_partitions_are_told_at_once(live: Live, client: Client) -> None:
+async def test_unknown_topics_and_partitions_are_errors_at_once(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     request = ShareFetchRequest(
         group_id=await prepared(live, topic),
@@ -305,7 +305,7 @@ async def test_an_answer_names_no_leader_unless_another_broker_leads(live: Live,
         assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (-1, -1)
 
 
-async def test_a_group_that_nobody_has_prepared_is_told_when_the_time_is_up(client: Client) -> None:
+async def test_an_uninitialized_group_is_an_error_after_the_wait_time(client: Client) -> None:
     topic = await filled(client, 1)
     answer = await Member(client, "unprepared", topic).fetch(max_wait_ms=20)
     assert code(partitions_of(answer)[0].error_code) == "UNKNOWN_SERVER_ERROR"
@@ -364,7 +364,7 @@ async def test_a_request_that_renews_fetches_nothing(live: Live, client: Client)
         assert code(refused.error_code) == "INVALID_REQUEST"
 
 
-async def test_who_is_over_a_quota_gets_nothing_and_locks_nothing(tmp_path: Path) -> None:
+async def test_a_client_over_its_quota_gets_and_locks_nothing(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live, quota(live, "consumer_byte_rate", 1000):
         client, reader = await live.connect(), await live.connect()
         topic = await client.create_topic()

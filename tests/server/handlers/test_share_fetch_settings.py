@@ -11,8 +11,8 @@ from penstock.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from penstock.server.handlers.fetch_read import FetchRead
-from penstock.share.values import UNINITIALIZED_OFFSET, SharePartitionKey
+from penstock.server.handlers.shared.fetch_read import FetchRead
+from penstock.share.state.values import UNINITIALIZED_OFFSET, SharePartitionKey
 from tests.server.handlers.share_support import (
     RELEASE,
     RENEW,
@@ -45,7 +45,7 @@ async def set_for(client: Client, group_id: str, settings: Mapping[str, str]) ->
     assert response.responses[0].error_code == 0, response
 
 
-async def test_a_group_starts_at_the_end_unless_it_is_told_otherwise(live: Live, client: Client) -> None:
+async def test_a_group_starts_at_the_end_by_default(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"old"))
     group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)
@@ -75,7 +75,9 @@ async def test_where_a_group_has_started_is_kept(live: Live, client: Client) -> 
 @pytest.mark.parametrize(
     ("start", "first"), [("earliest", 0), ("by_duration:PT3H", 1), ("by_duration:P1D", 0)]
 )
-async def test_a_group_starts_where_it_is_told(live: Live, client: Client, start: str, first: int) -> None:
+async def test_a_group_starts_at_the_configured_offset(
+    live: Live, client: Client, start: str, first: int
+) -> None:
     topic = await client.create_topic()
     now_ms = live.services.clock.now_ms()
     for age_h in (5, 2, 1):
@@ -92,9 +94,7 @@ async def test_a_group_starts_where_it_is_told(live: Live, client: Client, start
     assert state.start_offset == first
 
 
-async def test_a_group_that_starts_by_time_is_told_that_there_is_nothing_of_that_time(
-    live: Live, client: Client
-) -> None:
+async def test_a_start_by_time_is_an_error_while_no_record_is_late_enough(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"x", timestamp=live.services.clock.now_ms() - HOUR_MS))
     group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)

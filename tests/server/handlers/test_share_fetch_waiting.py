@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from penstock.cluster.replica import Replica
-from penstock.observability.clock import ManualClock
 from penstock.protocol.messages.share_fetch import PartitionData
+from penstock.runtime.clock import ManualClock
 from penstock.share.led_partition import LedPartition
 from penstock.share.sessions import MemberKey
-from penstock.share.values import SharePartitionKey
+from penstock.share.state.values import SharePartitionKey
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import COLD, Cold, LogSlice
 from tests.server.handlers.share_support import (
@@ -29,7 +29,7 @@ from tests.server.live import Client, Live, TopicHandle, batch, code, one, runni
 
 
 def waiting(live: Live, group_id: str, topic: TopicHandle) -> int:
-    return len(led(live, group_id, topic)._waiting)
+    return len(led(live, group_id, topic)._watchers)
 
 
 async def poll(live: Live, member: Member, **fields: Any) -> "asyncio.Task[PartitionData]":
@@ -50,7 +50,7 @@ async def begun(live: Live, client: Client, topic: TopicHandle, group_id: str) -
     return member
 
 
-async def test_a_produce_wakes_who_waits(live: Live, client: Client) -> None:
+async def test_a_produce_wakes_waiting_fetches(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     member = await begun(live, client, topic, await prepared(live, topic))
     polled = await poll(live, member)
@@ -107,7 +107,7 @@ async def test_records_of_one_are_given_to_another_when_they_are_released(live: 
     await other.close()
 
 
-async def test_records_that_nobody_acknowledges_in_time_are_given_to_others(tmp_path: Path) -> None:
+async def test_records_with_an_expired_lock_are_delivered_to_others(tmp_path: Path) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, clock=clock) as live:
         client, other = await live.connect(), await live.connect()

@@ -49,7 +49,7 @@ async def test_a_transaction_is_described_with_its_partitions(
     assert [(each.topic, each.partitions) for each in described.topics] == [(topic.name, [0, 2])]
 
 
-async def test_an_id_that_nobody_used_cannot_be_described(client: Client) -> None:
+async def test_an_unused_id_cannot_be_described(client: Client) -> None:
     answer = await client.send(DescribeTransactionsRequest(transactional_ids=["nobody", ""]))
     assert [ErrorCode(each.error_code).name for each in answer.transaction_states] == [
         "TRANSACTIONAL_ID_NOT_FOUND",
@@ -85,7 +85,7 @@ async def test_transactions_are_listed_by_state_producer_duration_and_pattern(
     assert await listed(client, transactional_id_pattern=busy.transactional_id[:-1]) == {}
 
 
-async def test_an_unknown_state_is_told_and_a_broken_pattern_refused(client: Client) -> None:
+async def test_an_unknown_state_is_returned_and_an_invalid_pattern_refused(client: Client) -> None:
     answer = await client.send(ListTransactionsRequest(state_filters=["Asleep"]))
     assert (answer.unknown_state_filters, answer.transaction_states) == (["Asleep"], [])
     for pattern in ("(", r"(a)\1", "(?=a)"):

@@ -9,17 +9,17 @@ import msgspec
 
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.metadata.state import Topic
+from penstock.cluster.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_groups import DescribeGroupsRequest
 from penstock.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from penstock.protocol.messages.list_groups import ListGroupsRequest
 from penstock.protocol.messages.list_transactions import ListTransactionsRequest
 from penstock.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from tests.server.handlers.consumer_groups.members import Consumer
-from tests.server.handlers.groups_support import GroupClient
-from tests.server.handlers.share_groups.members import ShareConsumer
+from tests.groups.group_client import GroupClient
+from tests.groups.services.consumer.members import Consumer
+from tests.groups.services.share.members import ShareConsumer
 from tests.server.live import Live, code, one, running_broker, until
 from tests.transactions.live_producer import LiveProducer
 
@@ -129,7 +129,7 @@ def test_transactions_are_described_and_listed_when_what_is_told_is_committed(tm
     async def story() -> None:
         async with running_broker(tmp_path, SETTINGS) as live:
             client, asking = await live.connect(), await live.connect()
-            await live.services.transactions.ready_home("app")
+            await live.services.transactions.ensure_ready("app")
             held = Held(live, TRANSACTION_STATE)
             beginning = asyncio.ensure_future(LiveProducer(client, "app").init())
             await held.until_appended()

@@ -6,7 +6,7 @@ from penstock.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from penstock.server.metrics.scrape import scrape
-from penstock.share.values import SharePartitionKey
+from penstock.share.state.values import SharePartitionKey, StateUpdate
 from tests.server.handlers.share_support import Member, prepared
 from tests.server.live import Client, Live, batch, unique_name, values_in
 
@@ -53,9 +53,7 @@ async def test_the_lag_of_a_share_group_counts_what_is_done_with_behind_its_star
     await client.produce(topic, batch(b"a", b"b", b"c", b"d", b"e"))
     key = SharePartitionKey("sharing", topic.id, 0)
     await live.services.persister.initialize(key, 0, 1)
-    await live.services.persister.write(
-        key, state_epoch=0, leader_epoch=0, start_offset=-1, delivery_complete_count=2, batches=[]
-    )
+    await live.services.persister.write(key, StateUpdate(0, 0, -1, 2, []))
 
     found = await values(live)
 
@@ -80,7 +78,7 @@ async def test_the_lag_of_a_group_is_what_it_has_not_consumed(live: Live, client
     await client.produce(topic, batch(*[b"x"] * 5))
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=2)
     wanted = OffsetCommitRequestTopic(name=topic.name, topic_id=topic.id, partitions=[partition])
-    await live.services.groups.ready_home(group)
+    await live.services.groups.ensure_ready(group)
     await client.send(OffsetCommitRequest(group_id=group, topics=[wanted]))
     of = f'{{group="{group}",topic="{topic.name}",partition="0"}}'
     found = await values(live)

@@ -12,12 +12,12 @@ import pytest
 
 from penstock.client.errors import AuthenticationFailed
 from penstock.config.broker import BrokerConfig
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import ThreadOffload
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from penstock.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from penstock.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.offload import ThreadOffload
 from penstock.security.principal import Principal
 from penstock.security.scram_users import ScramUsers
 from penstock.security.token_keys import TokenKeys
@@ -177,7 +177,7 @@ async def test_no_secret_reaches_a_log(secured: Secured, caplog: pytest.LogCaptu
                 async with secured.connected("SASL_PLAINTEXT", login=("SCRAM-SHA-256", "alice", password)):
                     pass
     assert "SaslAuthenticate" in caplog.text  # it was looked at the right lines
-    assert "logged in as User:alice" in caplog.text
+    assert "principal=User:alice" in caplog.text
     for secret in ("alice-secret", "wrong-secret"):
         assert secret not in caplog.text
 
@@ -201,4 +201,4 @@ def test_logins_that_can_be_read_on_their_way_are_warned_of(
     config, clock = BrokerConfig(settings), ManualClock()
     keys = TokenKeys(ThreadOffload(1, "unused"), clock)
     secure_listeners(config.listeners, lambda: config, ScramUsers(dict, lambda: None), keys, clock)
-    assert ("without encryption" in caplog.text) is is_told
+    assert ("not encrypted" in caplog.text) is is_told

@@ -4,8 +4,14 @@ from collections.abc import Sequence
 
 from penstock.share.partition.change import Change
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.partition.values import Acknowledgement, Acquired, AcquireMode, OffsetRange, ShareSettings
-from penstock.share.values import UNINITIALIZED_OFFSET, RecordState, ShareState, StateBatch
+from penstock.share.partition.values import (
+    Acknowledgement,
+    Acquired,
+    AcquireMode,
+    OffsetRange,
+    PartitionSettings,
+)
+from penstock.share.state.values import UNINITIALIZED_OFFSET, RecordState, ShareState, StateBatch
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
@@ -13,8 +19,8 @@ GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 LOCK_MS = 30_000
 
 
-def settings(*, limit: int = 5, locks_max: int = 2000, allows_renewal: bool = True) -> ShareSettings:
-    return ShareSettings(
+def settings(*, limit: int = 5, locks_max: int = 2000, allows_renewal: bool = True) -> PartitionSettings:
+    return PartitionSettings(
         lock_duration_ms=LOCK_MS,
         delivery_count_limit=limit,
         record_locks_max=locks_max,
@@ -25,7 +31,7 @@ def settings(*, limit: int = 5, locks_max: int = 2000, allows_renewal: bool = Tr
 def new(
     *batches: tuple[int, int, RecordState, int],
     start: int = UNINITIALIZED_OFFSET,
-    using: ShareSettings | None = None,
+    using: PartitionSettings | None = None,
 ) -> SharePartition:
     """With what the persister had kept of it; `start` is then its start offset, else that of an empty log."""
     state = ShareState(0, start, [StateBatch(*batch) for batch in batches])

@@ -1,6 +1,6 @@
 from penstock.protocol.records.batch import BatchHeader
 from penstock.share.partition.aborted import aborted_ranges
-from penstock.storage.transaction_index import AbortedTransaction
+from penstock.storage.segment.transaction_index import AbortedTransaction
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 

@@ -246,7 +246,7 @@ def test_a_gap_that_was_filled_exactly_no_longer_holds_up_the_start_offset() -> 
     assert partition.start_offset == 10
 
 
-def test_a_gap_that_was_filled_is_not_looked_for_again_when_earlier_records_are_given_again() -> None:
+def test_a_filled_gap_is_not_searched_again_when_earlier_records_are_redelivered() -> None:
     partition = new((0, 4, AVAILABLE, 1), (10, 14, ACKNOWLEDGED, 1), start=0)
     fetch(partition, "a", (0, 9), records_max=10)
     acknowledge(partition, "a", 0, 4, RELEASE)

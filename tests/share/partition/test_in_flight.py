@@ -1,5 +1,5 @@
 from penstock.share.partition.in_flight import InFlight, InFlightBatch, Run
-from penstock.share.values import RecordState
+from penstock.share.state.values import RecordState
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 
@@ -26,25 +26,25 @@ def test_the_floor_is_the_last_batch_that_does_not_begin_behind_the_offset() -> 
     assert found.floor(99) is found.batches[1]
 
 
-def test_a_cut_touches_only_runs_of_the_state_wanted() -> None:
+def test_a_split_affects_only_runs_of_the_wanted_state() -> None:
     found = in_flight((0, 9, AVAILABLE), (10, 19, ACQUIRED), (20, 29, AVAILABLE))
-    assert [(run.first, run.last) for run in found.cut(5, 24, AVAILABLE)] == [(5, 9), (20, 24)]
+    assert [(run.first, run.last) for run in found.split(5, 24, AVAILABLE)] == [(5, 9), (20, 24)]
     assert ends(found) == [[(0, 4), (5, 9)], [(10, 19)], [(20, 24), (25, 29)]]
 
 
-def test_a_cut_inside_one_run_leaves_three() -> None:
+def test_a_split_inside_one_run_leaves_three() -> None:
     found = in_flight((0, 9, AVAILABLE))
-    assert [(run.first, run.last) for run in found.cut(3, 5, AVAILABLE)] == [(3, 5)]
+    assert [(run.first, run.last) for run in found.split(3, 5, AVAILABLE)] == [(3, 5)]
     assert ends(found) == [[(0, 2), (3, 5), (6, 9)]]
 
 
-def test_runs_that_nothing_tells_apart_are_joined_but_not_across_batches() -> None:
+def test_equal_runs_are_joined_but_not_across_batches() -> None:
     found = in_flight((0, 9, AVAILABLE), (10, 19, AVAILABLE))
-    for run in found.cut(3, 5, AVAILABLE):
+    for run in found.split(3, 5, AVAILABLE):
         run.state = ACQUIRED
     found.join(0, 19)
     assert ends(found) == [[(0, 2), (3, 5), (6, 9)], [(10, 19)]]
-    for run in found.cut(3, 5, ACQUIRED):
-        run.let_go(AVAILABLE)
+    for run in found.split(3, 5, ACQUIRED):
+        run.unlock(AVAILABLE)
     found.join(0, 19)
     assert ends(found) == [[(0, 9)], [(10, 19)]]

@@ -6,8 +6,14 @@ import pytest
 
 from penstock.share.partition.change import Change
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.partition.values import Acknowledgement, AcquireMode, OffsetRange, Refused, ShareSettings
-from penstock.share.values import RecordState, ShareState, StateBatch
+from penstock.share.partition.values import (
+    Acknowledgement,
+    AcquireMode,
+    OffsetRange,
+    PartitionSettings,
+    Refusal,
+)
+from penstock.share.state.values import RecordState, ShareState, StateBatch
 from tests.share.partition.kafka.record import HISTORIES
 
 DONE = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
@@ -45,7 +51,7 @@ class Replay:
 
     def new(self, words: list[str], _: str) -> None:
         start, limit, locks_max, lock_ms = map(int, words[:4])
-        self.settings = ShareSettings(
+        self.settings = PartitionSettings(
             lock_duration_ms=lock_ms, delivery_count_limit=limit, record_locks_max=locks_max
         )
         kept = [
@@ -81,8 +87,8 @@ class Replay:
     def release(self, words: list[str], answer: str) -> None:
         self.compare(self.partition.release(words[0]), answer)
 
-    def compare(self, change: Change | Refused, answer: str) -> None:
-        if isinstance(change, Refused):
+    def compare(self, change: Change | Refusal, answer: str) -> None:
+        if isinstance(change, Refusal):
             assert answer == f"error {int(change.code)}"
             return
         word, *rest = answer.split() or [""]

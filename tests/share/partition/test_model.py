@@ -14,8 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from penstock.protocol.errors import ErrorCode
 from penstock.share.partition.change import Change
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.partition.values import Acknowledgement, AcquireMode, OffsetRange, Refused, ShareSettings
-from penstock.share.values import UNINITIALIZED_OFFSET, RecordState, ShareState, StateBatch
+from penstock.share.partition.values import (
+    Acknowledgement,
+    AcquireMode,
+    OffsetRange,
+    PartitionSettings,
+    Refusal,
+)
+from penstock.share.state.values import UNINITIALIZED_OFFSET, RecordState, ShareState, StateBatch
 
 MEMBERS: Final = ("a", "b", "c")
 LIMIT: Final = 4
@@ -41,7 +47,7 @@ class Line:
 
 class SharePartitionModel(RuleBasedStateMachine):
     partition: SharePartition
-    settings: ShareSettings
+    settings: PartitionSettings
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +64,7 @@ class SharePartitionModel(RuleBasedStateMachine):
 
     @initialize(locks_max=st.integers(4, 40), offset=st.integers(0, 3))
     def begin(self, locks_max: int, offset: int) -> None:
-        self.settings = ShareSettings(
+        self.settings = PartitionSettings(
             lock_duration_ms=LOCK_MS, delivery_count_limit=LIMIT, record_locks_max=locks_max
         )
         self.log_start = self.log_end = offset
@@ -225,7 +231,7 @@ class SharePartitionModel(RuleBasedStateMachine):
         before = self.partition.records()
         change = self.partition.acknowledge(member, [Acknowledgement(first, last, [1])], self.now_ms)
         assert may is isinstance(change, Change)
-        if isinstance(change, Refused):
+        if isinstance(change, Refusal):
             assert change.code in (ErrorCode.INVALID_RECORD_STATE, ErrorCode.INVALID_REQUEST)
             assert self.partition.records() == before
             return

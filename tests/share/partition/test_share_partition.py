@@ -2,8 +2,8 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.partition.values import Acknowledgement, AcquireMode, Refused
-from penstock.share.values import StateBatch
+from penstock.share.partition.values import Acknowledgement, AcquireMode, Refusal
+from penstock.share.state.values import StateBatch
 from tests.share.partition.partitions import (
     ACCEPT,
     ACKNOWLEDGED,
@@ -28,7 +28,7 @@ def refusal(
     partition: SharePartition, member_id: str, *acknowledgements: tuple[int, int, list[int]]
 ) -> ErrorCode:
     refused = partition.acknowledge(member_id, [Acknowledgement(*each) for each in acknowledgements], 0)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, Refusal)
     return refused.code
 
 
@@ -42,7 +42,7 @@ def test_an_acknowledgement_writes_the_state_that_its_type_leads_to(type_: int, 
     assert ask(partition, "a", 0, 9, type_).batches == ((0, 9, state, 1),)
 
 
-def test_each_offset_may_have_a_type_of_its_own() -> None:
+def test_each_offset_may_have_its_own_type() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     change = ask(partition, "a", 2, 6, ACCEPT, ACCEPT, REJECT, GAP, RELEASE)
@@ -242,7 +242,7 @@ def test_a_renewal_is_refused_where_the_group_does_not_allow_it() -> None:
     assert partition.records() == [(0, 9, ACQUIRED, 1)]
 
 
-def test_a_member_that_leaves_gives_back_what_it_holds_and_only_that() -> None:
+def test_a_leaving_member_releases_its_own_records_only() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     fetch(partition, "b", (10, 19))

@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.share.values import RecordState
+from penstock.share.state.values import RecordState
 from tests.share.partition.partitions import (
     ACCEPT,
     ACKNOWLEDGED,
@@ -22,7 +22,7 @@ def test_a_new_share_partition_begins_where_its_group_wants_to_begin() -> None:
     assert partition.can_acquire
 
 
-def test_a_share_partition_goes_on_where_the_leader_before_left_it() -> None:
+def test_a_share_partition_continues_with_the_state_of_the_previous_leader() -> None:
     partition = new((10, 14, ACKNOWLEDGED, 1), (15, 19, AVAILABLE, 3), (20, 24, ARCHIVED, 2), start=10)
     assert (partition.start_offset, partition.end_offset) == (15, 24)
     assert (partition.next_fetch_offset, partition.delivery_complete_count) == (15, 5)
@@ -38,7 +38,7 @@ def test_state_of_which_everything_is_done_is_left_behind_at_once() -> None:
     [[(4, 9, AVAILABLE, 1)], [(9, 8, AVAILABLE, 1)], [(5, 9, AVAILABLE, 1), (9, 12, AVAILABLE, 1)]],
 )
 def test_state_that_makes_no_sense_is_refused(batches: list[tuple[int, int, RecordState, int]]) -> None:
-    with pytest.raises(ValueError, match="state of records"):
+    with pytest.raises(ValueError, match="the state has records"):
         new(*batches, start=5)
 
 
@@ -51,7 +51,7 @@ def test_the_start_offset_does_not_pass_a_gap_of_the_state_that_was_read() -> No
     assert partition.start_offset == 15
 
 
-def test_released_records_before_a_gap_are_read_first_and_the_gap_is_not_forgotten() -> None:
+def test_released_records_before_a_gap_are_read_first_and_the_gap_later() -> None:
     partition = new((0, 4, AVAILABLE, 1), (10, 14, ACKNOWLEDGED, 1), start=0)
     assert fetch(partition, "a", (0, 4), records_max=5) == [(0, 4, 2)]
     assert partition.next_fetch_offset == 5
@@ -59,7 +59,7 @@ def test_released_records_before_a_gap_are_read_first_and_the_gap_is_not_forgott
     assert fetch(partition, "a", (0, 4), (5, 9)) == [(0, 4, 3), (5, 9, 1)]
 
 
-def test_a_gap_that_was_deleted_from_the_log_is_no_longer_looked_for() -> None:
+def test_a_gap_that_was_deleted_from_the_log_is_no_longer_searched() -> None:
     partition = new((0, 4, ACKNOWLEDGED, 1), (10, 14, AVAILABLE, 1), start=0)
     partition.log_start_moved(12)
     assert (partition.start_offset, partition.next_fetch_offset) == (12, 12)

@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from penstock.cluster.controller.delete_topics import DoomedTopic
+from penstock.cluster.controller.delete_topics import TopicToDelete
 from penstock.cluster.coordination.partition import CoordinatorPartition
-from penstock.cluster.topic_names import SHARE_GROUP_STATE
+from penstock.cluster.metadata.topic_names import SHARE_GROUP_STATE
 from penstock.share.state.coordinator import Shard
 from penstock.share.state.persister import ClusterPersister
-from penstock.share.values import RecordState, SharePartitionKey, ShareState, StateBatch
-from penstock.testing.simulation.broker import run_simulated
-from penstock.testing.simulation.cluster.machine import PORT, Ending, Machine
-from penstock.testing.simulation.cluster.plan import SETTINGS
-from penstock.testing.simulation.loop import SimulatedLoop
+from penstock.share.state.values import RecordState, SharePartitionKey, ShareState, StateBatch, StateUpdate
+from penstock_simulation.broker import run_simulated
+from penstock_simulation.cluster.machine import PORT, Ending, Machine
+from penstock_simulation.cluster.plan import SETTINGS
+from penstock_simulation.loop import SimulatedLoop
 
 T = TypeVar("T")
 TOPIC = "orders"
@@ -67,15 +67,8 @@ class Scene:
         assert state == self.expected()
         for _ in range(WRITES):
             done = StateBatch(self.acknowledged * 2, self.acknowledged * 2, RecordState.ACKNOWLEDGED, 1)
-            write = persister.write(
-                self.key,
-                state_epoch=1,
-                leader_epoch=epoch,
-                start_offset=-1,
-                delivery_complete_count=self.acknowledged + 1,
-                batches=[done],
-            )
-            await self.on(leader, write)
+            update = StateUpdate(1, epoch, -1, self.acknowledged + 1, [done])
+            await self.on(leader, persister.write(self.key, update))
             self.acknowledged += 1
         summary = await self.on(leader, persister.summary(self.key))
         assert (summary.leader_epoch, summary.delivery_complete_count) == (epoch, self.acknowledged)
@@ -106,11 +99,11 @@ class Scene:
     async def delete_topic(self) -> None:
         first = self.machines[0]
         assert first.broker is not None
-        await self.on(first, first.broker.services.controller.delete_topics([DoomedTopic(name=TOPIC)]))
+        await self.on(first, first.broker.services.controller.delete_topics([TopicToDelete(name=TOPIC)]))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_what_was_acknowledged_outlives_its_coordinator_and_the_whole_cluster(seed: int) -> None:
+def test_acknowledgements_survive_the_coordinator_and_the_whole_cluster(seed: int) -> None:
     async def story(loop: SimulatedLoop) -> Scene:
         scene = Scene(loop, seed)
         await scene.form()
@@ -134,7 +127,7 @@ def test_what_was_acknowledged_outlives_its_coordinator_and_the_whole_cluster(se
     assert len(scene.coordinators) > 1, "it was another one after the first had died"
 
 
-def test_the_state_of_a_deleted_topic_is_forgotten_when_enough_replicas_are_in_sync() -> None:
+def test_the_state_of_a_deleted_topic_is_deleted_when_enough_replicas_are_in_sync() -> None:
     async def story(loop: SimulatedLoop) -> None:
         scene = Scene(loop, 1)
         await scene.form()

@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.share.state.keys import InvalidShareKey, coordinator_key, parse_coordinator_key
-from penstock.share.values import SharePartitionKey
+from penstock.share.state.values import SharePartitionKey
 
 TOPIC_ID = bytes(range(16))
 
@@ -30,6 +30,6 @@ def test_a_key_is_found_again_in_its_name(group: str) -> None:
         "g:AAECAwQFBgcICQoLDA0ODw:",
     ],
 )
-def test_what_is_no_key_is_refused(text: str) -> None:
+def test_an_invalid_key_is_refused(text: str) -> None:
     with pytest.raises(InvalidShareKey):
         parse_coordinator_key(text)

@@ -3,20 +3,27 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from itertools import pairwise
 from typing import Any, cast
 
 import pytest
 
 from penstock.cluster.peers import Peers
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import read_share_group_state, write_share_group_state
+from penstock.runtime.clock import ManualClock
 from penstock.share.state import persister
 from penstock.share.state.coordinator import ShareStateCoordinator
 from penstock.share.state.persister import ClusterPersister
-from penstock.share.values import PersisterError, RecordState, SharePartitionKey, ShareState, StateBatch
+from penstock.share.state.values import (
+    PersisterError,
+    RecordState,
+    SharePartitionKey,
+    ShareState,
+    StateBatch,
+    StateUpdate,
+)
 
 ME, OTHER = 1, 2
 KEY = SharePartitionKey("group", bytes([1] * 16), 0)
@@ -52,10 +59,8 @@ class Played:
     def leader_of(self, _key: SharePartitionKey) -> int:
         return self.leader
 
-    def write(
-        self, _key: SharePartitionKey, *, batches: Sequence[StateBatch], start_offset: int, **_: int
-    ) -> Awaitable[None]:
-        return self._take(ME, [each.first_offset for each in batches], start_offset)
+    def write(self, _key: SharePartitionKey, update: StateUpdate) -> Awaitable[None]:
+        return self._take(ME, [each.first_offset for each in update.batches], update.start_offset)
 
     async def read(self, _key: SharePartitionKey, leader_epoch: int) -> ShareState:
         await self._take(ME, [], -1)
@@ -107,16 +112,8 @@ class Played:
     def begin_write(
         self, offset: int, *, start: int = -1, leader_epoch: int = 0, state_epoch: int = 0
     ) -> "asyncio.Task[None]":
-        return asyncio.ensure_future(
-            self.persister.write(
-                KEY,
-                state_epoch=state_epoch,
-                leader_epoch=leader_epoch,
-                start_offset=start,
-                delivery_complete_count=0,
-                batches=[done(offset)],
-            )
-        )
+        update = StateUpdate(state_epoch, leader_epoch, start, 0, [done(offset)])
+        return asyncio.ensure_future(self.persister.write(KEY, update))
 
     async def settle(self) -> None:
         for _ in range(10):
@@ -143,7 +140,7 @@ def play(story: Callable[[Played], Coroutine[Any, Any, None]]) -> Played:
 
 
 @pytest.mark.parametrize("leader", [ME, OTHER])
-def test_who_leads_is_asked_here_or_over_the_network(leader: int) -> None:
+def test_the_coordinator_is_called_locally_or_over_the_network(leader: int) -> None:
     async def story(played: Played) -> None:
         played.leader = leader
         await played.begin_write(5, start=3)
@@ -164,7 +161,7 @@ def test_who_leads_is_asked_here_or_over_the_network(leader: int) -> None:
     ],
 )
 @pytest.mark.parametrize("leader", [ME, OTHER])
-def test_what_may_pass_is_waited_for(refusal: ErrorCode | Exception, leader: int) -> None:
+def test_retriable_errors_are_retried(refusal: ErrorCode | Exception, leader: int) -> None:
     async def story(played: Played) -> None:
         played.leader = leader
         played.refusals.extend([refusal, refusal])
@@ -178,7 +175,7 @@ def test_what_may_pass_is_waited_for(refusal: ErrorCode | Exception, leader: int
 
 
 @pytest.mark.parametrize("leader", [ME, OTHER])
-def test_a_leader_that_is_refused_for_good_is_told_at_once(leader: int) -> None:
+def test_a_final_error_is_not_retried(leader: int) -> None:
     async def story(played: Played) -> None:
         played.leader = leader
         played.refusals.append(ErrorCode.FENCED_LEADER_EPOCH)
@@ -189,7 +186,7 @@ def test_a_leader_that_is_refused_for_good_is_told_at_once(leader: int) -> None:
     assert len(play(story).asked) == 1
 
 
-def test_when_nobody_coordinates_it_is_given_up_after_some_time() -> None:
+def test_retries_without_a_coordinator_end_after_some_time() -> None:
     async def story(played: Played) -> None:
         played.leader = -1
         write = played.begin_write(5)
@@ -220,7 +217,7 @@ def test_the_pauses_grow_up_to_a_bound() -> None:
     play(story)
 
 
-def test_who_leads_is_looked_up_again_before_it_is_tried_again() -> None:
+def test_the_coordinator_is_looked_up_before_every_retry() -> None:
     async def story(played: Played) -> None:
         played.refusals.append(ErrorCode.NOT_COORDINATOR)
         write = played.begin_write(5)
@@ -255,7 +252,7 @@ def test_writes_that_gather_behind_one_go_together() -> None:
     assert play(story).asked == [(ME, [1, 2, 3], 1)]
 
 
-def test_what_was_begun_is_not_added_to() -> None:
+def test_a_write_that_was_sent_is_not_merged() -> None:
     async def story(played: Played) -> None:
         played.gate = asyncio.Event()
         writes = [played.begin_write(1)]
@@ -280,7 +277,7 @@ def test_a_write_does_not_grow_without_bounds(monkeypatch: pytest.MonkeyPatch) -
     assert [offsets for _, offsets, _ in play(story).asked] == [[0, 1], [2, 3], [4]]
 
 
-def test_whoever_gives_up_waiting_takes_nothing_from_the_others() -> None:
+def test_a_cancelled_waiter_does_not_affect_the_others() -> None:
     async def story(played: Played) -> None:
         played.gate = asyncio.Event()
         impatient, patient = played.begin_write(1), played.begin_write(2)
@@ -293,7 +290,7 @@ def test_whoever_gives_up_waiting_takes_nothing_from_the_others() -> None:
     assert play(story).asked == [(ME, [1, 2], -1)]
 
 
-def test_a_request_that_nobody_waits_for_any_more_is_not_tried_again() -> None:
+def test_an_abandoned_request_is_not_retried() -> None:
     async def story(played: Played) -> None:
         played.refusals.append(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         abandoned = played.begin_write(1)
@@ -305,7 +302,7 @@ def test_a_request_that_nobody_waits_for_any_more_is_not_tried_again() -> None:
     assert play(story).asked == [(ME, [1], -1), (ME, [2], -1)]
 
 
-def test_a_request_that_nobody_waits_for_any_more_is_not_sent_when_the_connection_is_there_at_last() -> None:
+def test_an_abandoned_request_is_not_sent_when_the_connection_opens() -> None:
     async def story(played: Played) -> None:
         played.leader = OTHER
         opened, call = asyncio.Event(), played.call
@@ -326,7 +323,7 @@ def test_a_request_that_nobody_waits_for_any_more_is_not_sent_when_the_connectio
     assert play(story).asked == [(OTHER, [2], -1)]
 
 
-def test_when_the_broker_stops_whoever_waits_is_told() -> None:
+def test_waiting_requests_fail_when_the_broker_stops() -> None:
     async def story(played: Played) -> None:
         played.gate = asyncio.Event()
         begun = played.begin_write(1)

@@ -11,14 +11,15 @@ from penstock.protocol.messages.share_update_record import ShareUpdateValue
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
 from penstock.share.state.records import Value, decode, encode
-from penstock.share.state.shard import Moment, ShareStateShard
-from penstock.share.values import (
+from penstock.share.state.shard import ShareStateShard, WriteContext
+from penstock.share.state.values import (
     PersisterError,
     RecordState,
     SharePartitionKey,
     ShareState,
     ShareSummary,
     StateBatch,
+    StateUpdate,
 )
 
 TOPIC, OTHER = bytes([1] * 16), bytes([2] * 16)
@@ -42,11 +43,11 @@ class Scene:
         return ShareStateShard(lambda topic_id: self.topics.get(topic_id, 0), self.updates_per_snapshot)
 
     @property
-    def moment(self) -> Moment:
-        return Moment(self.now_ms, len(self.log), self.payload_bytes_max)
+    def ctx(self) -> WriteContext:
+        return WriteContext(self.now_ms, len(self.log), self.payload_bytes_max)
 
     def initialize(self, key: SharePartitionKey = KEY, *, epoch: int = 0, start: int = -1) -> None:
-        self.make(self.shard.initialize(key, epoch, start, self.moment))
+        self.make(self.shard.initialize(key, epoch, start, self.ctx))
 
     def make(self, change: Change | None) -> None:
         if change is not None:
@@ -54,7 +55,7 @@ class Scene:
             self.log += change.records
 
     def read(self, leader_epoch: int, key: SharePartitionKey = KEY) -> ShareState:
-        state, change = self.shard.read(key, leader_epoch, self.moment)
+        state, change = self.shard.read(key, leader_epoch, self.ctx)
         self.make(change)
         return state
 
@@ -67,20 +68,11 @@ class Scene:
         epoch: int = 0,
         done: int = 0,
     ) -> None:
-        self.make(
-            self.shard.write(
-                key,
-                state_epoch=epoch,
-                leader_epoch=leader_epoch,
-                start_offset=start,
-                delivery_complete_count=done,
-                batches=batches,
-                moment=self.moment,
-            )
-        )
+        update = StateUpdate(epoch, leader_epoch, start, done, batches)
+        self.make(self.shard.write(key, update, self.ctx))
 
     def delete(self, key: SharePartitionKey = KEY) -> None:
-        self.make(self.shard.delete(key, self.moment))
+        self.make(self.shard.delete(key, self.ctx))
 
     def value(self, number: int) -> Value:
         """What a record of the log says."""
@@ -106,7 +98,7 @@ def refusal(code: ErrorCode) -> "pytest.RaisesExc[PersisterError]":
     return pytest.raises(PersisterError, check=lambda error: error.code is code)
 
 
-def test_what_a_leader_wrote_the_next_one_reads() -> None:
+def test_a_leader_reads_the_writes_of_the_previous_one() -> None:
     scene = Scene()
     scene.initialize(start=5)
     assert scene.read(0) == ShareState(0, 5)
@@ -116,7 +108,7 @@ def test_what_a_leader_wrote_the_next_one_reads() -> None:
     assert scene.read(1) == ShareState(0, 10, (DONE, StateBatch(15, 15, AVAILABLE, 2)))
 
 
-def test_a_share_partition_that_nobody_initialized_is_neither_read_nor_written() -> None:
+def test_an_uninitialized_share_partition_is_neither_read_nor_written() -> None:
     scene = Scene()
     with refusal(ErrorCode.INVALID_REQUEST):
         scene.read(0)
@@ -151,7 +143,7 @@ def test_a_leader_that_reads_again_writes_nothing() -> None:
     assert len(scene.log) == written
 
 
-def test_who_does_not_know_that_it_was_initialized_anew_is_refused() -> None:
+def test_a_write_with_an_old_state_epoch_is_refused() -> None:
     scene = Scene()
     scene.initialize(epoch=1)
     scene.write(DONE, epoch=1)
@@ -164,7 +156,7 @@ def test_who_does_not_know_that_it_was_initialized_anew_is_refused() -> None:
     assert scene.read(0) == ShareState(2, 0), "what was known of records is forgotten"
 
 
-def test_who_led_before_it_was_initialized_anew_is_refused_as_ever() -> None:
+def test_a_former_leader_is_refused_after_another_initialization() -> None:
     scene = Scene()
     scene.initialize()
     scene.read(3)
@@ -175,7 +167,7 @@ def test_who_led_before_it_was_initialized_anew_is_refused_as_ever() -> None:
     assert scene.shard.summary(KEY).leader_epoch == 0, "nobody has read the new state"
 
 
-def test_whoever_names_no_epoch_is_not_refused_for_it() -> None:
+def test_a_request_without_an_epoch_is_not_fenced() -> None:
     scene = Scene()
     scene.initialize(epoch=2)
     scene.read(3)
@@ -198,7 +190,7 @@ def test_a_leader_counts_once_it_has_read_and_not_when_it_writes() -> None:
 
 
 @pytest.mark.parametrize("key", [KEY._replace(topic_id=bytes([9] * 16)), KEY._replace(partition=2)])
-def test_what_no_topic_has_is_refused(key: SharePartitionKey) -> None:
+def test_a_partition_that_does_not_exist_is_refused(key: SharePartitionKey) -> None:
     scene = Scene()
     with refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
         scene.initialize(key)
@@ -213,7 +205,7 @@ def test_a_negative_partition_is_no_request() -> None:
         Scene().initialize(KEY._replace(partition=-1))
 
 
-def test_the_summary_tells_how_many_are_done_with() -> None:
+def test_the_summary_has_the_number_of_complete_records() -> None:
     scene = Scene()
     scene.initialize(epoch=4, start=5)
     assert scene.shard.summary(KEY) == ShareSummary(4, 0, 5, 0)
@@ -223,14 +215,14 @@ def test_the_summary_tells_how_many_are_done_with() -> None:
     assert scene.shard.summary(KEY) == ShareSummary(4, 2, 7, 5)
 
 
-def test_without_a_start_offset_nobody_knows_how_many_are_done_with() -> None:
+def test_without_a_start_offset_the_number_of_complete_records_is_unknown() -> None:
     scene = Scene()
     scene.initialize()
 
     assert scene.shard.summary(KEY) == ShareSummary(0, 0, -1, -1)
 
 
-def test_what_is_deleted_is_gone_after_a_restart_too() -> None:
+def test_a_deleted_state_stays_deleted_after_a_restart() -> None:
     scene = Scene()
     scene.initialize()
     scene.delete()
@@ -242,7 +234,7 @@ def test_what_is_deleted_is_gone_after_a_restart_too() -> None:
         scene.read(0)
 
 
-def test_after_updates_enough_a_snapshot_says_it_all() -> None:
+def test_a_snapshot_with_the_whole_state_is_written_after_enough_updates() -> None:
     scene = Scene(updates_per_snapshot=2)
     scene.initialize()
     for offset in range(5):
@@ -257,7 +249,7 @@ def test_after_updates_enough_a_snapshot_says_it_all() -> None:
 
 
 @pytest.mark.parametrize("updates_per_snapshot", [0, 500])
-def test_what_lies_before_the_start_is_forgotten(updates_per_snapshot: int) -> None:
+def test_records_before_the_start_offset_are_removed(updates_per_snapshot: int) -> None:
     scene = Scene(updates_per_snapshot)
     scene.initialize(start=0)
     scene.write(StateBatch(0, 4, ACKNOWLEDGED, 1), StateBatch(8, 8, AVAILABLE, 1))
@@ -280,7 +272,7 @@ def test_every_snapshot_has_its_number() -> None:
     assert [getattr(scene.value(number), "snapshot_epoch", None) for number in range(3)] == [0, 1, 2]
 
 
-def test_an_update_that_names_no_leader_says_nothing_about_it() -> None:
+def test_an_update_without_a_leader_epoch_keeps_the_leader() -> None:
     scene = Scene()
     scene.initialize()
     scene.read(4)
@@ -326,7 +318,7 @@ def test_only_those_whose_snapshot_is_old_get_a_new_one_and_only_once() -> None:
     before = scene.read(0)
 
     assert scene.shard.cold(scene.now_ms, 1000) == [KEY]
-    snapshot = scene.shard.snapshot(KEY, scene.moment)
+    snapshot = scene.shard.snapshot(KEY, scene.ctx)
     assert snapshot is not None
     scene.make(snapshot)
 
@@ -340,7 +332,7 @@ def test_when_all_rest_no_snapshots_are_made() -> None:
     scene = Scene()
     scene.initialize()
     scene.now_ms += 1000
-    snapshot = scene.shard.snapshot(KEY, scene.moment)
+    snapshot = scene.shard.snapshot(KEY, scene.ctx)
     assert snapshot is not None
     scene.make(snapshot)
     scene.now_ms += 1000
@@ -348,20 +340,20 @@ def test_when_all_rest_no_snapshots_are_made() -> None:
     assert scene.shard.cold(scene.now_ms, 1000) == []
 
 
-def test_share_partitions_of_deleted_topics_are_forgotten() -> None:
+def test_share_partitions_of_deleted_topics_are_deleted() -> None:
     scene = Scene()
     scene.initialize()
     scene.initialize(KEY._replace(topic_id=OTHER))
     del scene.topics[OTHER]
 
-    scene.make(scene.shard.forget_deleted_topics(scene.moment))
+    scene.make(scene.shard.delete_removed_topics(scene.ctx))
 
     assert scene.kinds()[2:] == ["forget"]
     assert len(scene.shard) == 1
     assert scene.read(0) == ShareState(0, -1)
 
 
-def test_a_record_that_makes_no_sense_is_passed_over() -> None:
+def test_a_record_that_makes_no_sense_is_skipped() -> None:
     scene = Scene()
     scene.initialize()
     assert scene.log[0].key is not None
@@ -417,7 +409,7 @@ def test_a_change_that_no_record_can_hold_is_refused_and_changes_nothing() -> No
     assert scene.read(1).batches == tuple(scattered(10))
 
 
-def test_updates_go_on_while_a_snapshot_would_be_too_large_and_it_comes_once_it_fits() -> None:
+def test_updates_are_written_until_a_snapshot_fits_into_a_record() -> None:
     scene = Scene(updates_per_snapshot=2)
     scene.initialize(start=0)
     scene.payload_bytes_max = 1000
@@ -431,17 +423,17 @@ def test_updates_go_on_while_a_snapshot_would_be_too_large_and_it_comes_once_it_
     assert scene.shard.needed_from(len(scene.log)) == len(scene.log) - 1
 
 
-def test_a_share_partition_whose_snapshot_would_be_too_large_keeps_what_is_in_the_log() -> None:
+def test_the_log_is_kept_for_a_share_partition_whose_snapshot_would_be_too_large() -> None:
     scene = Scene()
     scene.initialize(start=0)
     scene.payload_bytes_max = 1000
     for turn in range(5):
         scene.write(*scattered(20, first=1 + 100 * turn))
-    assert scene.shard.snapshot(KEY, scene.moment) is None
+    assert scene.shard.snapshot(KEY, scene.ctx) is None
     assert scene.shard.needed_from(len(scene.log)) == 0
 
 
-def test_behind_a_snapshot_that_is_missing_what_was_acknowledged_before_does_not_count() -> None:
+def test_acknowledgements_before_a_missing_snapshot_are_dropped() -> None:
     """It may have set the group back: records must not be taken for acknowledged that are to be read again."""
     scene = Scene()
     scene.initialize(start=0)

@@ -35,7 +35,7 @@ RECORDS: list[tuple[Any, ...]] = [
 
 
 class Topics:
-    """The broker as both formats are told of it."""
+    """The address of the broker, for both formats."""
 
     def __init__(self, spark: SparkSession, broker: BrokerProcess) -> None:
         self.spark = spark
@@ -86,7 +86,7 @@ def topics(spark: SparkSession, shared_broker: BrokerProcess) -> Topics:
 
 def contents(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
     """Key, value and headers, in an order that does not depend on partitions."""
-    told = [
+    found = [
         (
             None if row.key is None else bytes(row.key),
             None if row.value is None else bytes(row.value),
@@ -96,7 +96,7 @@ def contents(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
         )
         for row in rows
     ]
-    return sorted(told, key=repr)
+    return sorted(found, key=repr)
 
 
 @pytest.mark.parametrize("reader", FORMATS)
@@ -109,7 +109,7 @@ def test_keys_values_headers_and_nulls_written_by_one_are_read_by_the_other(
     assert contents(topics.read(reader, topic).collect()) == sorted(RECORDS, key=repr)
 
 
-def test_the_same_key_goes_to_the_same_partition_whoever_writes_it(topics: Topics) -> None:
+def test_all_clients_write_the_same_key_to_the_same_partition(topics: Topics) -> None:
     topic = new_topic(topics.bootstrap, partitions=7)
     keys = [(f"key-{number}".encode(), b"v", None) for number in range(50)]
     for writer in FORMATS:

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.spark.pipeline.load import load
-from penstock.spark.pipeline.run import run
+from penstock.spark.pipeline.run.runner import run
 from tests.spark.sink.live import committed_messages
 from tests.spark.source.topics import new_topic, produce
 from tests.support.broker import BrokerProcess

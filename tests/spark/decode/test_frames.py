@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from penstock.spark.decode import DecoderError, decode
-from penstock.spark.pipeline.model import (
+from penstock.spark.decode.batch import DecoderError
+from penstock.spark.decode.frames import decode
+from penstock.spark.decode.settings import (
     AvroDecoder,
     EnvelopeDecoder,
     JsonDecoder,
     ProtobufDecoder,
     RawDecoder,
 )
-from tests.spark.decode.test_avro_rows import SCHEMAS as AVRO_SCHEMAS
-from tests.spark.decode.test_avro_rows import body, framed
-from tests.spark.decode.test_protobuf_rows import DESCRIPTORS
+from tests.spark.decode.avro.test_rows import SCHEMAS as AVRO_SCHEMAS
+from tests.spark.decode.avro.test_rows import body, framed
+from tests.spark.decode.test_protobuf import DESCRIPTORS
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -70,7 +71,7 @@ def test_a_source_without_headers_has_null_there(spark: SparkSession) -> None:
     assert row._record.headers is None
 
 
-def test_events_of_other_types_are_gone(spark: SparkSession) -> None:
+def test_events_of_other_types_are_skipped(spark: SparkSession) -> None:
     event = b'{"eventId":"%d","eventType":"%b","timestamp":1777896000000,"payload":{"n":1}}'
     frame = records(spark, event % (1, b"A"), event % (2, b"B"), event % (3, b"A"))
     rows = collected(decode(frame, EnvelopeDecoder(payload="n INT", event_types=("A",))))

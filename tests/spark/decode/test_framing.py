@@ -2,8 +2,8 @@
 
 import pytest
 
+from penstock.spark.decode.batch import Rejected
 from penstock.spark.decode.framing import split_frame, split_indexes
-from penstock.spark.decode.values import Rejected
 
 
 def test_the_id_and_the_body_are_taken_apart() -> None:
@@ -19,7 +19,7 @@ def test_the_id_and_the_body_are_taken_apart() -> None:
         (b"\x00\x00\x00", "truncated: 3 bytes"),
     ],
 )
-def test_what_is_not_framed_is_told(value: bytes, expected: str) -> None:
+def test_a_value_without_framing_is_rejected_with_the_reason(value: bytes, expected: str) -> None:
     with pytest.raises(Rejected, match=expected):
         split_frame(value)
 
@@ -42,6 +42,6 @@ def test_message_indexes_are_a_path(rest: bytes, path: tuple[int, ...]) -> None:
         (b"\xff" * 9, "too long"),
     ],
 )
-def test_bad_message_indexes_are_told(rest: bytes, expected: str) -> None:
+def test_bad_message_indexes_are_rejected_with_the_reason(rest: bytes, expected: str) -> None:
     with pytest.raises(Rejected, match=expected):
         split_indexes(rest)

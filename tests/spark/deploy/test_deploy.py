@@ -138,7 +138,7 @@ def test_a_connect_server_runs_the_file_and_every_record_comes_out_once(
     with connect_server(tmp_path / "server", free_port()) as remote:
         for numbers in batches:
             deployed.produce(numbers)
-            told = deployed.run("--remote", remote)
+            output = deployed.run("--remote", remote)
             dead = sum(number % 10 == 0 for number in numbers)
-            assert not dead or f"{dead} dead letters" in told
+            assert not dead or f"{dead} dead letters" in output
     deployed.assert_each_once(range(batches[-1].stop))

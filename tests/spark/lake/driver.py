@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import listener as events
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.spark.lake.table import FORMATS
+from penstock.spark.lake.formats import TABLE_FORMATS
 from penstock.spark.session import start_session
 
 POLL_S = 0.1
@@ -34,7 +34,7 @@ class Told(events.StreamingQueryListener):
         """Nothing to tell."""
 
     def onQueryTerminated(self, event: events.QueryTerminatedEvent) -> None:  # noqa: N802  Spark's name
-        """The end is told by this process."""
+        """This process reports the end."""
 
 
 def start(
@@ -89,7 +89,10 @@ def main(bootstrap: str, topic: str, directory: str, *flags: str) -> None:
     session = start_session("lake-driver", master="local[2]", settings=settings, is_short_run=True)
     session.streams.addListener(Told())
     keep_running(
-        {name: partial(start, session, name, (bootstrap, topic), directory, once=once) for name in FORMATS}
+        {
+            name: partial(start, session, name, (bootstrap, topic), directory, once=once)
+            for name in TABLE_FORMATS
+        }
     )
     session.stop()
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from penstock.spark.lake.files import DataFile, write_files
 from penstock.spark.lake.schema import table_schema
-from penstock.spark.lake.table import Batch, Commit, Table, fit
+from penstock.spark.lake.table import Batch, Commit, Table
 
 Row = Mapping[str, Any]
 
@@ -33,7 +33,9 @@ def prepared(
 ) -> list[DataFile]:
     """Files written as tasks write them, not yet committed."""
     wanted = table_schema(schema)
-    fitted = fit(table, table.state(), wanted, partition_by, merge_schema=merge_schema)
+    fitted = table.fit(
+        table.state(), Commit(schema=wanted, partition_by=partition_by, merge_schema=merge_schema)
+    )
     layout = table.layout(fitted.change.schema, fitted.partition_by)
     return write_files(layout, iter([pa.RecordBatch.from_pylist([dict(row) for row in rows], schema=wanted)]))
 

@@ -9,15 +9,14 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.spark.lake.formats import open_table
-from penstock.spark.lake.table import FORMATS, Format
+from penstock.spark.lake.formats import TABLE_FORMATS, open_table
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-@pytest.fixture(params=FORMATS)
-def table_format(request: pytest.FixtureRequest) -> Format:
-    found: Format = request.param
+@pytest.fixture(params=TABLE_FORMATS)
+def table_format(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
     return found
 
 
@@ -33,7 +32,7 @@ EVERYTHING = """
 
 
 def test_rows_of_every_kind_come_back_through_spark(
-    spark: SparkSession, tmp_path: Path, table_format: Format
+    spark: SparkSession, tmp_path: Path, table_format: str
 ) -> None:
     path = str(tmp_path / "t")
     rows = spark.sql(EVERYTHING)
@@ -108,7 +107,7 @@ def run(rows: DataFrame, path: Path, checkpoint: Path, mode: str = "append", **o
     query.awaitTermination()
 
 
-def test_a_replayed_batch_changes_nothing(numbers: DataFrame, tmp_path: Path, table_format: Format) -> None:
+def test_a_replayed_batch_changes_nothing(numbers: DataFrame, tmp_path: Path, table_format: str) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "checkpoint"
     rows = numbers.selectExpr("id", "id % 3 as part")
     options = {"table_format": table_format, "partition_by": "part"}

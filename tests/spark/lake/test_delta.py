@@ -76,7 +76,7 @@ def test_batches_are_known_after_the_log_was_folded_into_a_checkpoint(tmp_path: 
     assert ids(table) == [0, 1, 2, 3]
 
 
-def test_a_damaged_log_is_told_as_such(tmp_path: Path) -> None:
+def test_a_damaged_log_is_reported_as_damaged(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").mkdir()
     (tmp_path / "_delta_log" / f"{0:020d}.json").write_text("nonsense")
     with pytest.raises(TableError, match="cannot be read"):

@@ -14,7 +14,7 @@ def test_a_directory_without_a_table_has_no_format(tmp_path: Path) -> None:
         existing_table(str(tmp_path))
 
 
-def test_a_format_whose_library_is_missing_tells_how_to_install_it(
+def test_the_error_for_a_missing_library_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def without_pyiceberg(name: str) -> ModuleType:

@@ -15,8 +15,7 @@ from typing import IO, Literal
 
 import pytest
 
-from penstock.spark.lake.formats import open_table
-from penstock.spark.lake.table import FORMATS
+from penstock.spark.lake.formats import TABLE_FORMATS, open_table
 from tests.crash.killing import chosen_seed
 from tests.spark.lake.support import ids
 from tests.spark.source.topics import new_topic, produce
@@ -132,7 +131,7 @@ def run_with_kills(broker: BrokerProcess, directory: Path, victim: Victim, kills
     finally:
         for each in drivers:
             each.kill()
-    for table_format in FORMATS:
+    for table_format in TABLE_FORMATS:
         found = ids(open_table(str(directory / "tables" / table_format)))
         assert found == list(range(expected)), f"{table_format}: {len(found)} rows of {expected}"
 

@@ -11,7 +11,6 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from penstock.spark.lake.formats import open_table
-from penstock.spark.lake.table import Format
 from tests.spark.lake.support import put, rows_of, schema_of
 
 EXPECTED = [(1, "a b/é"), (2, None), (3, "x=y")]
@@ -22,7 +21,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "t")
 
 
-def fill(path: str, table_format: Format) -> None:
+def fill(path: str, table_format: str) -> None:
     table = open_table(path, table_format)
     first = [*rows_of(1, place="a b/é"), *rows_of(2, place=None)]
     put(table, first, batch=("q", 0), partition_by=("place",))
@@ -82,7 +81,7 @@ def test_parquet_in_duckdb(path: str) -> None:
 
 def test_columns_added_later_are_seen_by_other_readers(tmp_path: Path) -> None:
     wider = schema_of(id=pa.int32(), place=pa.string(), more=pa.string())
-    formats: tuple[Format, ...] = ("delta", "iceberg", "parquet")
+    formats: tuple[str, ...] = ("delta", "iceberg", "parquet")
     for each in formats:
         table = open_table(str(tmp_path / each), each)
         put(table, rows_of(1))

@@ -106,16 +106,16 @@ def test_a_value_that_no_directory_can_be_named_by_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "message"),
     [
         (("missing",), "cannot be partitioned by missing: the rows have a, b, c"),
         (("b",), "cannot be partitioned by b, a double"),
         (("c",), "cannot be partitioned by c, a list"),
     ],
 )
-def test_columns_that_cannot_partition_are_refused_by_name(columns: tuple[str, ...], told: str) -> None:
+def test_columns_that_cannot_partition_are_refused_by_name(columns: tuple[str, ...], message: str) -> None:
     schema = schema_of(a=pa.string(), b=pa.float64(), c=pa.list_(pa.int32()))
-    with pytest.raises(TableError, match=told):
+    with pytest.raises(TableError, match=message):
         check_columns(schema, columns, "t")
 
 

@@ -13,17 +13,17 @@ import pytest
 from penstock.spark.lake.conditions import Condition, Operator
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import FileLayout
-from penstock.spark.lake.formats import open_table
+from penstock.spark.lake.formats import TABLE_FORMATS, open_table
 from penstock.spark.lake.schema import table_schema
-from penstock.spark.lake.table import FORMATS, Batch, Commit, Format, Table
+from penstock.spark.lake.table import Batch, Commit, Table
 from tests.spark.lake.support import SCHEMA, ids, prepared, put, read, rows_of, schema_of
 
 HOUR_MS = 3_600_000
 
 
-@pytest.fixture(params=FORMATS)
+@pytest.fixture(params=TABLE_FORMATS)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
-    wanted: Format = request.param
+    wanted: str = request.param
     return open_table(str(tmp_path / "a table"), wanted)
 
 
@@ -74,7 +74,7 @@ def test_overwriting_with_nothing_leaves_an_empty_table(table: Table) -> None:
 
 def test_a_table_can_be_made_before_it_has_rows(table: Table) -> None:
     assert table.state() is None
-    table.create(SCHEMA, ("place",))
+    table.commit(Commit(schema=SCHEMA, partition_by=("place",)))
     state = table.state()
     assert state is not None
     assert (state.schema, state.partition_by) == (SCHEMA, ("place",))
@@ -248,7 +248,7 @@ def test_merging_while_a_stream_writes_loses_and_doubles_nothing(table: Table) -
     assert ids(table) == list(range(12))
 
 
-def test_history_tells_the_batch_of_each_version_newest_first(table: Table) -> None:
+def test_history_lists_the_batch_of_each_version_newest_first(table: Table) -> None:
     put(table, rows_of(1, 2), batch=("q", 0))
     put(table, rows_of(3), batch=("q", 1))
     table.compact(1 << 20)
@@ -331,7 +331,7 @@ def test_a_date_is_a_condition_that_every_format_knows(table: Table) -> None:
 
 def test_a_table_in_one_format_is_not_written_in_another(table: Table) -> None:
     put(table, rows_of(1))
-    others = [each for each in FORMATS if type(open_table(table.path + "x", each)) is not type(table)]
+    others = [each for each in TABLE_FORMATS if type(open_table(table.path + "x", each)) is not type(table)]
     assert len(others) == 2
     for other in others:
         with pytest.raises(TableError, match="is a table in the format"):

@@ -11,8 +11,7 @@ from pyspark.sql import types as spark
 
 from penstock.spark.lake.datasource import PenstockLakeDataSource
 from penstock.spark.lake.errors import SchemaMismatch, TableError
-from penstock.spark.lake.formats import open_table
-from penstock.spark.lake.table import FORMATS, Format
+from penstock.spark.lake.formats import TABLE_FORMATS, open_table
 from penstock.spark.lake.writer import TableStreamWriter, Written, arrow_schema
 from tests.spark.lake.support import ids
 
@@ -38,14 +37,14 @@ def parquet_files(path: Path) -> list[str]:
     return [str(each) for each in path.rglob("part-*")]
 
 
-@pytest.fixture(params=FORMATS)
-def table_format(request: pytest.FixtureRequest) -> Format:
-    found: Format = request.param
+@pytest.fixture(params=TABLE_FORMATS)
+def table_format(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
     return found
 
 
 def test_a_batch_that_was_committed_is_skipped_and_its_files_removed(
-    tmp_path: Path, table_format: Format
+    tmp_path: Path, table_format: str
 ) -> None:
     path = tmp_path / "t"
     for _ in range(2):
@@ -56,7 +55,7 @@ def test_a_batch_that_was_committed_is_skipped_and_its_files_removed(
 
 
 def test_a_failed_batch_leaves_its_files_to_vacuum_as_its_commit_may_still_be_going_on(
-    tmp_path: Path, table_format: Format
+    tmp_path: Path, table_format: str
 ) -> None:
     writer = stream_writer(tmp_path, table_format=table_format, query_id="q")
     message = writer.write(batches(1))
@@ -66,7 +65,7 @@ def test_a_failed_batch_leaves_its_files_to_vacuum_as_its_commit_may_still_be_go
 
 
 def test_a_batch_without_tasks_or_rows_makes_the_table_and_no_version(
-    tmp_path: Path, table_format: Format
+    tmp_path: Path, table_format: str
 ) -> None:
     writer = stream_writer(tmp_path, table_format=table_format)
     writer.commit([], 0)
@@ -76,7 +75,7 @@ def test_a_batch_without_tasks_or_rows_makes_the_table_and_no_version(
     assert [each.batch_id for each in table.history(10) if each.batch_id is not None] == []
 
 
-def test_complete_mode_replaces_the_table_even_with_nothing(tmp_path: Path, table_format: Format) -> None:
+def test_complete_mode_replaces_the_table_even_with_nothing(tmp_path: Path, table_format: str) -> None:
     writer = stream_writer(tmp_path, table_format=table_format, query_id="q")
     writer.commit([writer.write(batches(1, 2))], 0)
     complete = stream_writer(tmp_path, overwrite=True, table_format=table_format, query_id="q")
@@ -146,7 +145,7 @@ def test_a_type_of_spark_that_no_table_has_is_refused_by_name() -> None:
         arrow_schema(schema)
 
 
-def test_the_reader_gives_the_columns_that_are_asked_for(tmp_path: Path, table_format: Format) -> None:
+def test_the_reader_gives_the_columns_that_are_asked_for(tmp_path: Path, table_format: str) -> None:
     writer = stream_writer(tmp_path, table_format=table_format, query_id="q")
     writer.commit([writer.write(batches(5))], 0)
     asked = source(tmp_path, columns="id")

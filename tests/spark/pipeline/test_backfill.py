@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
+from penstock.client.blocking.client import EARLIEST, LATEST, OffsetAt
 from penstock.client.metadata import Partition, Topic, TopicPartition
+from penstock.spark.decode.settings import JsonDecoder
 from penstock.spark.pipeline.backfill import Done, SourceRange, TimeRange, select_queries, source_ranges
-from penstock.spark.pipeline.model import JsonDecoder, Output, Pipeline, TableTarget, TopicSource
-from penstock.spark.pipeline.queries import plan_queries
+from penstock.spark.pipeline.core.model import Output, Pipeline, TopicSource
+from penstock.spark.pipeline.core.queries import plan_queries
+from penstock.spark.pipeline.outputs import TableTarget
 
 
 class FakeCluster:
@@ -85,7 +87,7 @@ def test_only_what_the_output_reads_is_looked_at() -> None:
     assert len(select_queries(pipeline, None)) == 3  # the dead letters of the returns as well
 
 
-def test_an_output_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_an_unknown_output_is_reported_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="the pipeline has no output `x`: it has out_orders"):
         select_queries(shop(ORDERS), "x")
 

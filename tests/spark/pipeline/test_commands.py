@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.cli.main import run
-from penstock.spark.pipeline import run as pipeline_run
-from penstock.spark.pipeline.status import (
+from penstock.spark.pipeline.progress.status import (
     RUNNING,
     QueryStatus,
     RunStatus,
     run_lock,
     write_status,
 )
+from penstock.spark.pipeline.run import runner as pipeline_run
 from tests.spark.pipeline.shop import create, produce, rows, state_of, topic_of
 from tests.support.broker import BrokerProcess
 
@@ -50,30 +50,30 @@ def left(file: Path) -> RunStatus:
 
 
 @pytest.mark.usefixtures("left")
-def test_the_status_of_a_run_is_told_from_another_process(
+def test_the_status_of_a_run_is_shown_by_another_process(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with run_lock(state_of(file), "shop"):
         assert run(["pipeline", "status", str(file)]) == 0
-    told = capsys.readouterr().out
-    assert "pipeline shop runs as process 4711 since 1970-01-01 00:00:00 UTC" in told
-    assert "shop.table  running  4      1,234" in told
-    assert "shop.table: 5 rows of orders broke `positive`" in told
-    assert "`known`" not in told
-    assert "shop.table: last error: disk full" in told
+    reported = capsys.readouterr().out
+    assert "pipeline shop runs as process 4711 since 1970-01-01 00:00:00 UTC" in reported
+    assert "shop.table  running  4      1,234" in reported
+    assert "shop.table: 5 rows of orders broke `positive`" in reported
+    assert "`known`" not in reported
+    assert "shop.table: last error: disk full" in reported
 
 
 @pytest.mark.usefixtures("left")
 def test_a_process_that_died_is_not_said_to_run(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "status", str(file)]) == 0
-    assert "pipeline shop does not run: process 4711 died, last heard of" in capsys.readouterr().out
+    assert "pipeline shop does not run: process 4711 died, last update" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("left")
 def test_the_status_is_json_for_programs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "status", str(file), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["running"], told["pid"], told["queries"][0]["rows"]) == (False, 4711, 1234)
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["running"], reported["pid"], reported["queries"][0]["rows"]) == (False, 4711, 1234)
 
 
 # -- run
@@ -83,9 +83,9 @@ def test_a_missing_topic_fails_with_the_line_before_spark_starts(
     file: Path, shared_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["pipeline", "run", str(file), "--once", "-b", shared_broker.bootstrap]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"{file}:6: source orders reads topic {topic_of(file)}, which does not exist")
-    assert told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert reported.startswith(f"{file}:6: source orders reads topic {topic_of(file)}, which does not exist")
+    assert reported.count("\n") == 1
 
 
 @pytest.mark.usefixtures("left")
@@ -94,7 +94,7 @@ def test_a_second_run_is_refused(
 ) -> None:
     with run_lock(state_of(file), "shop"):
         assert run(["pipeline", "run", str(file), "-b", shared_broker.bootstrap]) == 1
-    assert "pipeline shop runs already (process 4711)" in capsys.readouterr().err
+    assert "pipeline shop is running already (process 4711)" in capsys.readouterr().err
 
 
 # -- backfill

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from penstock.spark.decode.settings import DECODERS
+from penstock.spark.lake.formats import TABLE_FORMATS
+from penstock.spark.pipeline.core.model import OPERATIONS
 from penstock.spark.pipeline.load import load
+from penstock.spark.pipeline.outputs import TARGETS
 
 DOCS = Path(__file__).parents[3] / "docs" / "pipelines.md"
 EXAMPLES = re.findall(
@@ -22,3 +26,10 @@ def test_an_example_of_the_documentation_is_a_pipeline(tmp_path: Path, form: str
     path = tmp_path / {"yaml": "example.yaml", "python": "example.py"}[form]
     path.write_text(text, encoding="utf-8")
     assert load(str(path), {}).outputs
+
+
+@pytest.mark.parametrize(
+    "name", [*DECODERS, *TABLE_FORMATS, *TARGETS, *(operation.kind for operation in OPERATIONS)]
+)
+def test_every_registered_name_is_documented(name: str) -> None:
+    assert re.search(rf"`\{{?{name}\b", DOCS.read_text(encoding="utf-8"))

@@ -25,14 +25,14 @@ def main(bootstrap: str, source: str, target: str, checkpoint: str, how: str) ->
     writer = writer.option("kafka.bootstrap.servers", bootstrap).option("topic", target)
     writer = writer.option("checkpointLocation", checkpoint)
     query = (writer.trigger(availableNow=True) if how == "once" else writer).start()
-    told = -1
+    reported = -1
     print("started", flush=True)
     while query.isActive:
         time.sleep(0.05)
         progress = query.lastProgress
-        if progress is not None and progress.batchId > told:
-            told = progress.batchId
-            print(f"batch {told}", flush=True)
+        if progress is not None and progress.batchId > reported:
+            reported = progress.batchId
+            print(f"batch {reported}", flush=True)
     query.awaitTermination()  # raises what the query failed of
     print("done", flush=True)
     session.stop()

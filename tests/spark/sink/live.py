@@ -14,7 +14,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.decision import Member
@@ -55,7 +55,9 @@ def batch_of(rows: Iterable[int], *, padding: int = 0) -> pa.RecordBatch:
 class LiveQuery:
     """One run of a query whose tasks and driver are this process."""
 
-    def __init__(self, cluster: Cluster, settings: SinkSettings, query_id: str, run_id: str = "run") -> None:
+    def __init__(
+        self, cluster: BlockingClient, settings: SinkSettings, query_id: str, run_id: str = "run"
+    ) -> None:
         self.cluster = cluster
         self.settings = settings
         self.run = Run(query_id=query_id, run_id=run_id)
@@ -100,7 +102,7 @@ class LiveQuery:
         return None if writer.producer is None else Member(number, *writer.producer)
 
 
-def write_rows(cluster: Cluster, bootstrap: str, topic: str, rows: Iterable[int]) -> None:
+def write_rows(cluster: BlockingClient, bootstrap: str, topic: str, rows: Iterable[int]) -> None:
     """Put rows into a topic, outside of any transaction."""
     settings = sink_settings(bootstrap, topic)
     writer = TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0)

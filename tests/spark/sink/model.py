@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Generator, Iterable, Sequence
 
 from penstock.spark.sink import exactly_once
-from penstock.spark.sink.decision import CARRIED_OUT, Decision, Member, from_offsets, to_pieces
+from penstock.spark.sink.decision import APPLIED, Decision, Member, from_offsets, to_pieces
 from penstock.spark.sink.errors import Fenced, TransactionLost
 from penstock.spark.sink.exactly_once import Written
 from penstock.spark.sink.identity import Run, Task, driver_id, is_of_task
@@ -57,7 +57,7 @@ class ModelBrokers:
         known.state, known.rows, known.decision = State.EMPTY, [], None
         return known.producer_id, known.epoch
 
-    def last_decision(self, query_id: str, *, is_settled: bool) -> Decision | None:
+    def last_decision(self, query_id: str, *, is_stable: bool) -> Decision | None:
         self.between()
         return from_offsets(self._offsets)
 
@@ -71,9 +71,9 @@ class ModelBrokers:
         for piece, text in enumerate(to_pieces(decision)):
             self._offsets[piece] = decision.batch_id, text
 
-    def mark_carried_out(self, query_id: str, decision: Decision) -> None:
+    def mark_applied(self, query_id: str, decision: Decision) -> None:
         self.between()
-        self._offsets[CARRIED_OUT] = decision.batch_id, decision.run_id
+        self._offsets[APPLIED] = decision.batch_id, decision.run_id
 
     def _driver(self, query_id: str, producer: tuple[int, int]) -> _Id:
         driver = self._ids[driver_id(query_id)]

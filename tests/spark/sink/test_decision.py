@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.spark.sink.decision import (
-    CARRIED_OUT,
+    APPLIED,
     Decision,
     Member,
     decide,
@@ -74,7 +74,7 @@ def test_nothing_committed_means_nothing_decided() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "2 1 AAAA", "1 x AAAA", "somebody's own note"])
-def test_offsets_that_are_no_decision_are_told_apart_from_none(text: str) -> None:
+def test_offsets_that_are_no_decision_differ_from_no_offsets(text: str) -> None:
     with pytest.raises(SinkError, match="batch 3"):
         from_offsets({0: (3, text)})
 
@@ -84,12 +84,12 @@ def test_a_decision_with_a_missing_piece_is_not_guessed_at() -> None:
         from_offsets({0: (3, "1 2 AAAA"), 1: (2, "BBBB")})
 
 
-def test_only_the_mark_of_the_same_batch_and_run_says_that_it_is_carried_out() -> None:
+def test_only_the_mark_of_the_same_batch_and_run_says_that_it_is_applied() -> None:
     decision = Decision(batch_id=4, run_id="r")
     for mark, expected in [((4, "r"), True), ((3, "r"), False), ((4, "other"), False)]:
-        found = from_offsets({**offsets(decision), CARRIED_OUT: mark})
+        found = from_offsets({**offsets(decision), APPLIED: mark})
         assert found is not None
-        assert found.is_carried_out is expected
+        assert found.is_applied is expected
 
 
 def test_first_attempts_take_the_ids_of_the_batch_before_each_its_own() -> None:

@@ -221,7 +221,7 @@ def test_a_transaction_that_timed_out_before_the_decision_fails_the_batch_and_no
     assert brokers.visible == []
 
 
-def test_a_decided_transaction_that_timed_out_is_told_loudly_and_each_time() -> None:
+def test_a_decided_transaction_that_timed_out_is_an_error_each_time() -> None:
     spark = Spark(ModelBrokers(), [[1, 2]])
 
     def crash_once_decided() -> None:

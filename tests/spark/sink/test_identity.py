@@ -41,12 +41,12 @@ def test_a_task_knows_its_query_run_and_batch() -> None:
 
 
 @pytest.mark.parametrize("missing", list(TOLD))
-def test_a_task_that_is_not_told_promises_nothing(missing: str) -> None:
+def test_a_task_without_its_query_id_cannot_write_exactly_once(missing: str) -> None:
     with pytest.raises(SinkError, match="set the option delivery to at-least-once"):
         streaming_task(Context({name: value for name, value in TOLD.items() if name != missing}))
 
 
-def test_the_ids_of_a_querys_tasks_are_told_from_all_others() -> None:
+def test_the_ids_of_a_querys_tasks_match_no_other_query() -> None:
     pattern = re.compile(pattern_of_tasks(RUN.query_id))
     mine = RUN.transactional_id(5)
     assert is_of_task(mine, RUN.query_id)

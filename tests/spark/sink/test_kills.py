@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.spark.options import Options
 from penstock.spark.sink.transactions import BrokerTransactions
 from tests.spark.sink.live import committed_rows, write_rows
@@ -110,7 +110,9 @@ class Copying:
         self.chance = random.Random(SEED)
         self._checkpoint = directory / "checkpoint"
         self._log = directory / "driver.log"
-        self._cluster = Cluster(Options({"kafka.bootstrap.servers": broker.bootstrap}).client_settings())
+        self._cluster = BlockingClient(
+            Options({"kafka.bootstrap.servers": broker.bootstrap}).client_settings()
+        )
         self.driver: Driver | None = None
         self._rows = 0
 

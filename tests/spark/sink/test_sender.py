@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.spark.sink.task import TaskWriter
 from tests.spark.sink.live import batch_of, committed_rows, new_name, now_ms, sink_settings
 from tests.support.broker import BrokerProcess
@@ -13,7 +13,7 @@ from tests.support.broker import BrokerProcess
 
 def test_a_broker_that_is_killed_while_records_come_stores_each_once(own_broker: BrokerProcess) -> None:
     settings = sink_settings(own_broker.bootstrap, "out", **{"kafka.batch.size": "4000"})
-    cluster = Cluster(settings.client)
+    cluster = BlockingClient(settings.client)
     cluster.create_topic("out", partitions=3)
     writer = TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0)
     kills = threading.Semaphore(0)
@@ -47,7 +47,7 @@ def test_a_broker_that_is_killed_while_records_come_stores_each_once(own_broker:
 def test_the_rows_of_a_key_keep_their_order_over_many_small_batches(shared_broker: BrokerProcess) -> None:
     topic = new_name("ordered")
     settings = sink_settings(shared_broker.bootstrap, topic, **{"kafka.batch.size": "300"})
-    cluster = Cluster(settings.client)
+    cluster = BlockingClient(settings.client)
     cluster.create_topic(topic, partitions=1)
     TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0).write(
         [batch_of(range(5000))]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.decision import Decision, Member
 from penstock.spark.sink.errors import DecisionBroken, Fenced, SinkError, TransactionLost
@@ -41,7 +41,7 @@ class Crashing:
 def query(shared_broker: BrokerProcess) -> Iterator[LiveQuery]:
     topic = new_name("out")
     settings = sink_settings(shared_broker.bootstrap, topic)
-    cluster = Cluster(settings.client)
+    cluster = BlockingClient(settings.client)
     cluster.create_topic(topic, partitions=2)
     yield LiveQuery(cluster, settings, new_name("query"))
     cluster.close()
@@ -61,9 +61,9 @@ def test_rows_become_visible_with_the_commit_of_their_batch(query: LiveQuery) ->
     assert seen(query) == []
     exactly_once.commit(query.transactions, written)
     assert sorted(seen(query)) == [1, 2, 3]
-    last = query.transactions.last_decision(query.run.query_id, is_settled=True)
+    last = query.transactions.last_decision(query.run.query_id, is_stable=True)
     assert last is not None
-    assert (last.batch_id, last.members, last.is_carried_out) == (0, written.members, True)
+    assert (last.batch_id, last.members, last.is_applied) == (0, written.members, True)
 
 
 def test_a_batch_that_is_aborted_leaves_nothing(query: LiveQuery) -> None:
@@ -115,7 +115,7 @@ def test_a_driver_that_was_replaced_cannot_decide(query: LiveQuery) -> None:
     query.transactions.begin(driver_id(query_id))
     with pytest.raises(Fenced, match=f"deciding batch 3 of query {query_id}"):
         query.transactions.record(query_id, old, Decision(batch_id=3, run_id="r"))
-    assert query.transactions.last_decision(query_id, is_settled=True) is None
+    assert query.transactions.last_decision(query_id, is_stable=True) is None
 
 
 def test_a_transaction_that_somebody_took_over_is_found_before_anything_is_decided(query: LiveQuery) -> None:
@@ -127,7 +127,7 @@ def test_a_transaction_that_somebody_took_over_is_found_before_anything_is_decid
     assert seen(query) == []
 
 
-def test_a_decided_transaction_that_is_gone_is_told_loudly(query: LiveQuery) -> None:
+def test_a_decided_transaction_that_no_longer_exists_is_an_error(query: LiveQuery) -> None:
     written = query.write(0, [[1], [2]])
     calls_until_decided = 5  # list, begin, read, check, record
     with pytest.raises(Crash):
@@ -138,7 +138,7 @@ def test_a_decided_transaction_that_is_gone_is_told_loudly(query: LiveQuery) -> 
         exactly_once.commit(heir.transactions, heir.write(0, [[1, 2]]))
 
 
-def test_ending_again_in_the_same_way_is_no_error_and_in_another_way_is_told(query: LiveQuery) -> None:
+def test_ending_again_in_the_same_way_is_no_error_and_in_another_way_is_reported(query: LiveQuery) -> None:
     written = query.write(0, [[1], [2]])
     kept, dropped = written.members[:1], written.members[1:]
     for _ in range(2):
@@ -160,10 +160,10 @@ def test_a_decision_of_many_pieces_survives_a_shorter_one(query: LiveQuery) -> N
     few = Decision(batch_id=2, run_id="r", members=(Member(1, 2, 3),))
     for decision in (many, few):
         query.transactions.record(query_id, query.transactions.begin(driver_id(query_id)), decision)
-        assert query.transactions.last_decision(query_id, is_settled=True) == decision
+        assert query.transactions.last_decision(query_id, is_stable=True) == decision
 
 
-def test_a_timeout_that_the_broker_does_not_allow_is_lowered_or_told(query: LiveQuery) -> None:
+def test_a_timeout_that_the_broker_does_not_allow_is_lowered_or_reported(query: LiveQuery) -> None:
     transactional_id = query.run.transactional_id(0)
     too_long = BrokerTransactions(query.cluster, timeout_ms=2_000_000_000)
     with pytest.raises(SinkError, match=r"lower kafka\.transaction\.timeout\.ms"):

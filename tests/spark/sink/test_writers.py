@@ -1,4 +1,4 @@
-"""The sink as Spark users meet it: what is written, what is told, what a replayed batch changes (nothing)."""
+"""The sink as Spark users meet it: what is written, what is reported, what a replayed batch changes (nothing)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.spark.datasource import PenstockDataSource
 from penstock.spark.options import Options
 from penstock.spark.sink.transactions import BrokerTransactions
@@ -30,8 +30,8 @@ def session(spark: SparkSession) -> SparkSession:
 
 
 @pytest.fixture
-def cluster(shared_broker: BrokerProcess) -> Iterator[Cluster]:
-    cluster = Cluster(Options({"kafka.bootstrap.servers": shared_broker.bootstrap}).client_settings())
+def cluster(shared_broker: BrokerProcess) -> Iterator[BlockingClient]:
+    cluster = BlockingClient(Options({"kafka.bootstrap.servers": shared_broker.bootstrap}).client_settings())
     yield cluster
     cluster.close()
 
@@ -58,7 +58,7 @@ def finish(query: StreamingQuery) -> StreamingQuery:
 
 
 def test_every_column_becomes_the_part_of_a_record_it_names(
-    session: SparkSession, shared_broker: BrokerProcess, cluster: Cluster
+    session: SparkSession, shared_broker: BrokerProcess, cluster: BlockingClient
 ) -> None:
     first, second = new_name("first"), new_name("second")
     for topic in (first, second):
@@ -76,7 +76,7 @@ def test_every_column_becomes_the_part_of_a_record_it_names(
 
 
 def test_a_batch_write_that_fails_leaves_nothing_visible(
-    session: SparkSession, shared_broker: BrokerProcess, cluster: Cluster
+    session: SparkSession, shared_broker: BrokerProcess, cluster: BlockingClient
 ) -> None:
     topic = new_name("failed")
     cluster.create_topic(topic, partitions=2)
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_said_in_the_words_of_sparks_kafka_sink(
 
 
 def test_a_stream_that_is_stopped_started_and_made_to_replay_writes_each_row_once(
-    session: SparkSession, shared_broker: BrokerProcess, cluster: Cluster, tmp_path: Path
+    session: SparkSession, shared_broker: BrokerProcess, cluster: BlockingClient, tmp_path: Path
 ) -> None:
     source, target = new_name("in"), new_name("out")
     for topic in (source, target):
@@ -106,7 +106,7 @@ def test_a_stream_that_is_stopped_started_and_made_to_replay_writes_each_row_onc
     write_rows(cluster, shared_broker.bootstrap, source, range(100))
     query = finish(start(session, shared_broker, source, target, tmp_path))
     assert sorted(committed_rows(shared_broker.bootstrap, target)) == list(range(100))
-    last = BrokerTransactions(cluster).last_decision(str(query.id), is_settled=True)
+    last = BrokerTransactions(cluster).last_decision(str(query.id), is_stable=True)
     assert last is not None
     commits = tmp_path / "commits"
     assert (commits / str(last.batch_id)).exists()
@@ -121,10 +121,10 @@ def test_a_stream_that_is_stopped_started_and_made_to_replay_writes_each_row_onc
 
 
 def test_a_stream_may_ask_for_at_least_once_and_then_decides_nothing(
-    session: SparkSession, shared_broker: BrokerProcess, cluster: Cluster, tmp_path: Path
+    session: SparkSession, shared_broker: BrokerProcess, cluster: BlockingClient, tmp_path: Path
 ) -> None:
     source, target = new_name("in"), new_name("out")
     write_rows(cluster, shared_broker.bootstrap, source, range(30))
     query = finish(start(session, shared_broker, source, target, tmp_path, delivery="at-least-once"))
     assert sorted(committed_rows(shared_broker.bootstrap, target)) == list(range(30))
-    assert BrokerTransactions(cluster).last_decision(str(query.id), is_settled=True) is None
+    assert BrokerTransactions(cluster).last_decision(str(query.id), is_stable=True) is None

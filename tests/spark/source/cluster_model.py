@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
+from penstock.client.blocking.client import EARLIEST, LATEST, OffsetAt
 from penstock.client.metadata import Partition, Topic, TopicPartition
 
 

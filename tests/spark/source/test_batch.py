@@ -23,7 +23,7 @@ def planned(**given: Any) -> list[tuple[int, int, int]]:
     return [(each.partition, each.start, each.end) for each in ranges]
 
 
-def test_everything_is_read_unless_told_otherwise() -> None:
+def test_all_records_are_read_by_default() -> None:
     assert planned() == [(0, 2, 10), (1, 0, 20)]
     assert planned(minPartitions=4) == [(0, 2, 10), (1, 0, 6), (1, 6, 13), (1, 13, 20)]
 

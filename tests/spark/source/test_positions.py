@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST
+from penstock.client.blocking.client import EARLIEST, LATEST
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 from penstock.spark.source.positions import MissingTopics, Positions
@@ -60,7 +60,7 @@ def test_a_timestamp_stands_for_the_first_record_that_is_not_older() -> None:
 
 def test_a_timestamp_after_the_last_record_is_an_error_or_the_end() -> None:
     late = AtTimestamps(option="startingTimestamp", timestamps=150, takes_latest=False)
-    with pytest.raises(OptionError, match=r"startingTimestamp: a-0 has no record as young as 150.*Strategy"):
+    with pytest.raises(OptionError, match=r"startingTimestamp: a-0 has no record at or after 150.*Strategy"):
         positions().resolve(late, frozenset({A0, A1}))
     lenient = AtTimestamps(option="startingTimestamp", timestamps=150, takes_latest=True)
     assert positions().resolve(lenient, frozenset({A0, A1})) == {A0: 10, A1: 15}

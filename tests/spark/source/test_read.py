@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.client.errors import BrokerError, TimedOut
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, fetch, metadata
 from penstock.protocol.records.builder import BatchBuilder
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.protocol.request_header import RequestHeader
 from penstock.spark.source.plan import DataLoss, OffsetRange
 from penstock.spark.source.read import fetch_range, read_range
 from tests.client.blocking.serving import ALL_VERSIONS, serving
@@ -24,7 +24,7 @@ from tests.support.broker import BrokerProcess
 
 
 def read(
-    cluster: Cluster, topic: str, start: int, end: int, *, fails: bool = True, headers: bool = False
+    cluster: BlockingClient, topic: str, start: int, end: int, *, fails: bool = True, headers: bool = False
 ) -> list[pa.RecordBatch]:
     wanted = OffsetRange(topic=topic, partition=0, start=start, end=end)
     return list(read_range(cluster, wanted, includes_headers=headers, fails_on_data_loss=fails))
@@ -103,7 +103,9 @@ def test_an_end_that_is_never_reached_is_given_up_with_the_reason(shared_broker:
     topic = new_topic(shared_broker.bootstrap)
     produce(shared_broker.bootstrap, topic, [b"a"])
     cluster = cluster_of(shared_broker.bootstrap, default_api_timeout_ms="300", fetch_max_wait_ms="10")
-    with pytest.raises(TimedOut, match=rf"{topic}-0 has nothing at offset 1, though it is known to reach 2"):
+    with pytest.raises(
+        TimedOut, match=rf"{topic}-0 has no records at offset 1, but should have them up to 2"
+    ):
         read(cluster, topic, 0, 2)
     assert column(read(cluster, topic, 0, 2, fails=False), "value") == [b"a"]
 
@@ -193,7 +195,7 @@ def test_an_error_that_does_not_pass_is_raised_with_its_name() -> None:
         model.read(1)
 
 
-def test_damaged_records_are_told_with_their_place() -> None:
+def test_damaged_records_are_reported_with_their_offset() -> None:
     damaged = bytearray(records(0, 1).records or b"")
     damaged[-1] ^= 1
     model = FetchModel([fetch.PartitionData(records=bytes(damaged), high_watermark=2), NOTHING])

@@ -110,9 +110,7 @@ def test_a_batch_is_bounded_by_offsets_and_timestamps_and_split_into_tasks(
     assert nothing.collect() == []
 
 
-def test_a_slip_in_the_options_is_told_in_spark_s_error(
-    spark: SparkSession, shared_broker: BrokerProcess
-) -> None:
+def test_a_wrong_option_is_named_in_sparks_error(spark: SparkSession, shared_broker: BrokerProcess) -> None:
     with pytest.raises(AnalysisException, match="startingOffsets cannot be latest"):
         read(spark, shared_broker, "any", startingOffsets="latest").collect()
     with pytest.raises(AnalysisException, match="topic no-such-topic does not exist"):
@@ -196,7 +194,7 @@ def test_a_running_stream_survives_its_broker_and_meets_new_topics(
     while sum(map(len, stream.batches)) < 3 and query.isActive:
         query.awaitTermination(1)
     assert sorted(value for batch in stream.batches for value in batch) == ["1", "2", "3"]
-    query.processAllAvailable()  # only now has the last batch told its progress
+    query.processAllAvailable()  # the progress of the last batch is known only now
     progress = query.lastProgress
     assert progress is not None
     assert json.loads(progress.sources[0].endOffset) == {"logs-a": {"0": 2}, "logs-b": {"0": 1}}

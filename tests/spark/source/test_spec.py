@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST
+from penstock.client.blocking.client import EARLIEST, LATEST
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.spec import (
@@ -34,7 +34,7 @@ def stream(**given: Any) -> SourceSpec:
     return stream_spec(options(subscribe="a", **given))
 
 
-def test_a_batch_reads_everything_and_a_stream_what_comes_unless_told_otherwise() -> None:
+def test_by_default_a_batch_reads_all_records_and_a_stream_only_new_ones() -> None:
     assert (batch().starting, batch().ending) == (AtEdge(edge=EARLIEST), AtEdge(edge=LATEST))
     assert stream().starting == AtEdge(edge=LATEST)
     assert batch().fails_on_data_loss

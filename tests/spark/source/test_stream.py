@@ -98,7 +98,7 @@ def test_new_partitions_and_topics_are_read_from_their_beginning() -> None:
 
 def test_a_deleted_topic_stops_the_query_or_is_left_behind() -> None:
     start = {A0: 5, A1: 30, B0: 3}
-    with pytest.raises(DataLoss, match=r"b-0 is gone.*failOnDataLoss"):
+    with pytest.raises(DataLoss, match=r"b-0 does not exist any more.*failOnDataLoss"):
         Stream().planner.latest(start, takes_all=True)
     lenient = Stream(failOnDataLoss="false")
     end = lenient.planner.latest(start, takes_all=True)
@@ -163,7 +163,7 @@ def test_when_the_first_micro_batch_is_run_again_its_later_start_loses_nothing()
     assert stream.planner.latest(logged_end, takes_all=True)[A0] == 15
 
 
-def test_a_topic_that_does_not_exist_is_told_when_the_query_starts() -> None:
+def test_a_missing_topic_is_reported_when_the_query_starts() -> None:
     with pytest.raises(MissingTopics, match="topic c does not exist"):
         Stream(subscribe="a,c").planner.initial()
 

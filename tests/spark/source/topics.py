@@ -8,16 +8,16 @@ from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as AdminPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.client.settings import ClientSettings
 
 Headers = list[tuple[str, bytes | None]]
 _names = itertools.count()
 
 
-def cluster_of(bootstrap: str, **properties: str) -> Cluster:
+def cluster_of(bootstrap: str, **properties: str) -> BlockingClient:
     named = {name.replace("_", "."): value for name, value in properties.items()}
-    return Cluster(ClientSettings.from_properties({"bootstrap.servers": bootstrap, **named}))
+    return BlockingClient(ClientSettings.from_properties({"bootstrap.servers": bootstrap, **named}))
 
 
 def new_topic(bootstrap: str, partitions: int = 1, name: str | None = None, **configs: str) -> str:

@@ -8,9 +8,9 @@ def test_order_does_not_matter_but_number_does() -> None:
     assert rows_differ([{"a": 1}, {"a": 1}], [{"a": 1}]) == '1 row(s) unexpected:\n  {"a": 1}'
 
 
-def test_what_is_missing_and_what_is_unexpected_are_told() -> None:
-    told = rows_differ([{"a": "é"}], [{"a": None}])
-    assert told == '1 row(s) missing:\n  {"a": null}\n1 row(s) unexpected:\n  {"a": "é"}'
+def test_missing_and_unexpected_rows_are_listed() -> None:
+    reported = rows_differ([{"a": "é"}], [{"a": None}])
+    assert reported == '1 row(s) missing:\n  {"a": null}\n1 row(s) unexpected:\n  {"a": "é"}'
 
 
 def test_only_chosen_columns_are_compared() -> None:
@@ -19,6 +19,6 @@ def test_only_chosen_columns_are_compared() -> None:
 
 
 def test_many_differences_are_cut_short() -> None:
-    told = rows_differ([{"a": number} for number in range(30)], [])
-    assert told is not None
-    assert told.endswith("… and 20 more")
+    reported = rows_differ([{"a": number} for number in range(30)], [])
+    assert reported is not None
+    assert reported.endswith("… and 20 more")

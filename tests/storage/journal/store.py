@@ -5,16 +5,16 @@ from collections.abc import Callable, Coroutine, Sequence
 from random import Random
 
 from penstock.config.topic import TopicConfig
-from penstock.observability.clock import ManualClock
-from penstock.observability.offload import Then
+from penstock.runtime.clock import ManualClock
+from penstock.runtime.offload import Then
 from penstock.storage.files import read_whole
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.entries import decode_header
 from penstock.storage.journal.reading import list_files
 from penstock.storage.log.log import Log
-from penstock.storage.log_store import LogStore
-from penstock.testing.disk import FaultyDisk, Keep, PowerCut
+from penstock.storage.store.log_store import LogStore
 from penstock.testing.offload import LoopOffload
+from penstock_simulation.disk import FaultyDisk, Keep, PowerCut
 from tests.storage.journal.test_journal_model import values_of
 from tests.storage.logs import NOW_MS, append, config_of
 
@@ -145,14 +145,18 @@ class Store:
         await self.recover()
 
     async def recover(self) -> None:
-        """As a broker starts: all partitions are opened, then all are synced."""
+        """As a broker starts."""
+        await self.open_and_sync()
+        await self.logs.recovered()
+
+    async def open_and_sync(self) -> None:
+        """All partitions are opened, then all are synced."""
         self.open()
-        with self.logs.leaving_syncs():
+        with self.logs.deferred_syncs():
             logs = [self.log(partition) for partition in self.partitions]
         await self.logs.sync_opened()
         for log in logs:
             await self.flusher.sync(log)
-        await self.logs.recovered()
 
     async def values(self) -> list[list[str]]:
         return [await values_of(self.log(partition)) for partition in self.partitions]

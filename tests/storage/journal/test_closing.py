@@ -9,13 +9,13 @@ from random import Random
 
 import pytest
 
-from penstock.observability.clock import SystemClock
-from penstock.observability.offload import ThreadOffload
+from penstock.runtime.clock import SystemClock
+from penstock.runtime.offload import ThreadOffload
 from penstock.storage.files import RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log.log import Log
-from penstock.storage.log_store import LogStore
 from penstock.storage.ring import SyncRing, open_ring
+from penstock.storage.store.log_store import LogStore
 from tests.storage.logs import append, config_of
 
 TOPIC_ID = Random(1).randbytes(16)
@@ -67,7 +67,7 @@ def test_a_stop_waits_for_a_round_that_nobody_but_the_journal_has_begun(
 ) -> None:
     async def run() -> None:
         async with machine(tmp_path, has_ring=has_ring) as made:
-            dropping = asyncio.ensure_future(made.store.drop("t", 0))
+            dropping = asyncio.ensure_future(made.store.drop("t", TOPIC_ID, 0))
             await asyncio.sleep(0)
             assert made.store.journal is not None
             assert made.store.journal.is_busy

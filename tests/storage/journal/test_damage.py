@@ -3,16 +3,17 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 
 import pytest
 
-from penstock.storage.checkpoints import PartitionName
+from penstock.storage.directory.checkpoints import PartitionName
+from penstock.storage.errors import DirectoryMismatch, LogCorrupt, StorageError
 from penstock.storage.files import read_whole
 from penstock.storage.journal.entries import ENTRY_BYTES, HEADER_BYTES, decode_entry, decode_header
 from penstock.storage.journal.reading import PartitionId, read_journal
-from penstock.storage.log.errors import DirectoryMismatch, LogCorrupt
-from penstock.storage.missing import report
-from penstock.testing.disk import FaultyDisk, Keep, PowerCut
+from penstock.storage.recovery.missing import report
+from penstock_simulation.disk import FaultyDisk, Keep, PowerCut
 from tests.storage.journal.store import DATA, JOURNAL, Store
 from tests.storage.journal.test_journal_model import values_of
 from tests.storage.journal.test_power_cuts import SMALL_JOURNAL, fill_files
@@ -90,6 +91,42 @@ def test_what_is_written_behind_lost_records_survives_the_next_power_cut(
             for _ in range(later_rounds):  # so many that the files of the journal are used again
                 await store.write("." * 1000, [0])
         assert await values_of(store.log(1), rotten[-1] + 1) == store.written[1][rotten[-1] + 1 :]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_what_follows_lost_records_survives_the_next_power_cut_though_producers_are_unverified(
+    is_refused: bool,
+) -> None:
+    """A record that was committed has rotted too: what it said of producers is not known."""
+
+    async def run() -> None:
+        store = await Store.made(2)
+        await store.write("." * 70_000, [1])
+        await store.write("." * 70_000, [1])
+        await store.logs.save_high_watermarks({PartitionName("t", 1): 3})
+        for value in "abc":
+            await store.write(value, [1])
+        await store.write("later than those", [0])
+        store.disk = store.disk.crash()
+        store.disk.flip_bit(JOURNAL, entry_at(store.disk, JOURNAL, 1, 4)[ENTRY_BYTES + 5])
+        store.disk.flip_bit(f"{DATA}/t-1/{0:020d}.log", 500)
+        if is_refused:
+            fault = store.disk.fail("create", f"{DATA}/t-1/{0:020d}.index")
+            with pytest.raises(StorageError):
+                await store.recover()
+            store.disk.heal(fault)
+            store.disk = store.disk.crash()
+        for value in ("first after", "second after"):
+            await store.recover()
+            assert lost_offsets(store) == [4]
+            assert store.log(1).producers.unverified_from is not None
+            await store.write(value, [1])
+            store.disk = store.disk.crash()
+        await store.recover()
+        assert await values_of(store.log(1), 5) == store.written[1][5:]
+        assert len(store.written[1]) == 8
 
     asyncio.run(run())
 
@@ -228,6 +265,22 @@ def test_a_journal_file_that_was_removed_is_noticed_though_there_is_a_spare_one(
     asyncio.run(run())
 
 
+def test_a_removed_journal_file_is_not_reported_again_once_the_loss_is_registered() -> None:
+    async def run() -> None:
+        store = await with_two_files()
+        store.disk = store.disk.kill()
+        store.disk.remove(JOURNAL)
+        await store.recover()
+        assert store.logs.journal_damage
+        for _ in range(3):
+            await store.write("after")
+            await store.crash()
+            await store.check()
+        assert not store.disk.exists(OTHER)
+
+    asyncio.run(run())
+
+
 def test_records_of_a_removed_journal_file_have_a_name_when_no_segment_has_them(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -309,7 +362,7 @@ def test_rounds_that_two_power_cuts_tore_are_not_called_damaged() -> None:
         store.note_acknowledged()
         store.disk = store.disk.crash(Keep.PAGES, page_bytes=512)
         store.open()
-        with store.logs.leaving_syncs():
+        with store.logs.deferred_syncs():
             logs = [store.log(partition) for partition in range(1, 5)]
         await store.logs.sync_opened()
         await store.logs.recovered({PartitionId(store.topic_ids[0], 0)})
@@ -327,13 +380,17 @@ def test_rounds_that_two_power_cuts_tore_are_not_called_damaged() -> None:
         asyncio.run(run(seed))
 
 
-def test_journal_files_of_which_a_power_cut_took_some_while_they_were_removed_are_not_called_damaged() -> (
-    None
-):
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_journal_files_of_which_a_power_cut_took_some_while_they_were_removed_are_not_called_damaged(
+    is_clean: bool,
+) -> None:
     async def run(operation: int, seed: int) -> bool:
         store = await Store.made(seed=seed, journal_bytes=SMALL_JOURNAL)
         await fill_files(store)
-        await store.logs.close(store.flusher)
+        if is_clean:
+            await store.logs.close(store.flusher)
+        else:
+            await drop_all(store)
         store._journal_bytes = 0
         store.disk = store.disk.kill()
         store.disk.cut_power_at(operation)
@@ -351,6 +408,13 @@ def test_journal_files_of_which_a_power_cut_took_some_while_they_were_removed_ar
             operation += 1
 
 
+async def drop_all(store: Store) -> None:
+    """The journal holds nothing that a recovery needs."""
+    for partition in store.partitions:
+        await store.logs.drop("t", store.topic_ids[partition], partition)
+        store.written[partition] = store.acknowledged[partition] = []
+
+
 def test_a_journal_file_of_another_data_directory_is_refused() -> None:
     async def run() -> None:
         store, other = await written(), await Store.made(seed=2)
@@ -361,5 +425,47 @@ def test_a_journal_file_of_another_data_directory_is_refused() -> None:
         file.close()
         with pytest.raises(DirectoryMismatch, match=f"{JOURNAL} is a journal file of another data directory"):
             await store.recover()
+
+    asyncio.run(run())
+
+
+def rot_entry(store: Store) -> None:
+    store.disk.flip_bit(JOURNAL, entry_at(store.disk, JOURNAL, 1, 2)[5])
+
+
+def rot_both_headers(store: Store) -> None:
+    rot_headers(store.disk, JOURNAL)
+
+
+def remove_file(store: Store) -> None:
+    store.disk.remove(JOURNAL)
+    store.disk.sync_dir(DATA)
+
+
+@pytest.mark.parametrize("journal_bytes", [SMALL_JOURNAL, 0])
+@pytest.mark.parametrize("damage", [rot_entry, rot_both_headers, remove_file])
+def test_a_crash_before_lost_records_are_registered_leaves_the_evidence_of_them(
+    damage: Callable[[Store], None], journal_bytes: int
+) -> None:
+    """Until then the broker writes metadata, which may fill many files of the journal."""
+
+    async def run() -> None:
+        store = await with_two_files() if damage is remove_file else await written()
+        store.disk = store.disk.crash()
+        damage(store)
+        store._journal_bytes = journal_bytes
+        for _ in range(3):
+            await store.open_and_sync()
+            assert store.logs.has_lost_records
+            await fill_files(store, 6)
+            store.disk = store.disk.crash()
+        await store.open_and_sync()
+        assert store.logs.has_lost_records
+        assert store.logs.suspects is None
+        await store.logs.recovered()
+        await fill_files(store, 6)
+        store.disk = store.disk.crash()
+        await store.open_and_sync()
+        assert store.logs.journal_damage == ()
 
     asyncio.run(run())

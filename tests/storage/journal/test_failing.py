@@ -1,6 +1,7 @@
 """A journal that the disk does not take: nothing is acknowledged that is not durable, and reads go on."""
 
 import asyncio
+import contextlib
 import errno
 from collections.abc import Callable
 from random import Random
@@ -9,9 +10,9 @@ from typing import Literal
 import pytest
 
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.log.errors import StorageError, StorageFailure
-from penstock.storage.log.sync import SyncJob
-from penstock.testing.disk import FaultyDisk, Keep
+from penstock.storage.errors import StorageError, StorageFailure
+from penstock.storage.sync import SyncJob
+from penstock_simulation.disk import FaultyDisk, Keep
 from tests.storage.journal.store import Store
 from tests.storage.logs import NOW_MS, append, read, values_in
 
@@ -80,6 +81,67 @@ def test_after_a_sync_of_the_journal_that_failed_the_next_start_has_all_that_was
     asyncio.run(run())
 
 
+def test_a_failed_sync_of_the_file_system_leaves_no_hole_in_a_log_that_relied_on_the_journal() -> None:
+    """The kernel takes the pages for clean that it could not write: the next sync of the segment succeeds."""
+
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("journaled")
+        fault = store.disk.fail("sync", "/t-0/")
+        await store.logs.sync_opened()
+        store.disk.heal(fault)
+        with contextlib.suppress(StorageFailure):
+            await store.write("behind it")
+        await store.logs.checkpoint()
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [2, 2, 2]
+
+    asyncio.run(run())
+
+
+def test_after_a_failed_sync_of_the_file_system_no_partition_takes_writes_and_reads_go_on() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("journaled")
+        store.disk.fail("sync_all", times=1)
+        await store.logs.sync_opened()
+        reason = r"^the file system of /data could not be synced \(Input/output error\)"
+        for partition in store.partitions:
+            with pytest.raises(StorageFailure, match=reason):
+                append(store.log(partition), "refused")
+            assert values_in(read(store.log(partition), 0)) == [
+                f"{partition}-first",
+                f"{partition}-journaled",
+            ]
+        store.topic_ids.append(store.topic_ids[0])
+        store.written.append([])
+        with pytest.raises(StorageFailure, match=reason):
+            await store.write("first of a new partition", [3])
+
+    asyncio.run(run())
+
+
+def test_a_round_is_not_acknowledged_when_a_sync_of_the_file_system_has_failed_meanwhile() -> None:
+    """The pages that it could not write may be those of the journal."""
+
+    async def run() -> None:
+        store = await Store.made()
+        store.slow_down_journal()
+        store.disk.fail("sync", ".journal.", times=1)
+        syncing = asyncio.ensure_future(store.logs.sync_opened())
+        await asyncio.sleep(0)  # it has begun, without a log that needs it
+        waiters = store.begin_write("refused")
+        await syncing
+        results = await asyncio.gather(*waiters, return_exceptions=True)
+        assert [type(each) for each in results] == [StorageFailure] * 3
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [1, 1, 1]
+
+    asyncio.run(run())
+
+
 def test_without_room_for_a_journal_each_partition_is_synced_by_itself(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -95,7 +157,7 @@ def test_without_room_for_a_journal_each_partition_is_synced_by_itself(
         assert [len(each) for each in store.written] == [2, 2, 2]
 
     asyncio.run(run())
-    assert "the journal in /data cannot be used (No space left on device)" in caplog.text
+    assert "Cannot use the journal in /data (No space left on device)" in caplog.text
 
 
 def test_a_start_without_room_for_another_journal_file_recovers_what_the_journal_holds() -> None:

@@ -11,16 +11,16 @@ from random import Random
 
 import pytest
 
-from penstock.observability.clock import ManualClock
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.record import decode_records
-from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
+from penstock.runtime.clock import ManualClock
+from penstock.storage.directory.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
+from penstock.storage.errors import LogError, StorageError
 from penstock.storage.flusher import Flusher
-from penstock.storage.log.errors import LogError, StorageError
 from penstock.storage.log.log import Log
-from penstock.storage.log_store import LogStore
-from penstock.testing.disk import FaultyDisk, Keep, PowerCut
+from penstock.storage.store.log_store import LogStore
 from penstock.testing.offload import LoopOffload
+from penstock_simulation.disk import FaultyDisk, Keep, PowerCut
 from tests.storage.logs import NOW_MS, append, config_of
 
 PARTITIONS = 4
@@ -126,9 +126,7 @@ class History:
         """As a follower does whose leader has another history: even what it has synced goes."""
         number = self.random.randrange(PARTITIONS)
         partition, log = self.partitions[number], self.log(number)
-        # Not into the batch that the log starts in.
-        least = log.log_start_offset + BATCH_RECORDS_MAX - 1 if log.log_start_offset else 0
-        offset = self.random.randint(least, max(least, log.log_end_offset))
+        offset = self.random.randint(max(0, log.log_start_offset - 1), log.log_end_offset)
         partition.earlier.append(partition.values[:offset])
         # A batch that the offset lies in goes as a whole.
         partition.acknowledged = min(partition.acknowledged, max(0, offset - BATCH_RECORDS_MAX + 1))
@@ -139,7 +137,8 @@ class History:
                 self.changing = None
                 return
         await self.store.allow_truncation(log, offset)
-        end_offset = log.truncate_to(max(offset, log.log_start_offset), now_ms=NOW_MS)
+        end_offset = log.truncate_to(offset, now_ms=NOW_MS)
+        assert log.log_start_offset <= end_offset, self.context
         partition.acknowledged = min(partition.acknowledged, end_offset)
         self.changing = None
         partition.earlier.append(partition.values)
@@ -166,6 +165,7 @@ class History:
         partition = self.partitions[number]
         if self.store.get("t", number) is None:
             return
+        topic_id = partition.topic_id()
         partition.earlier.append(list(partition.values))
         partition.values = []
         partition.acknowledged = 0
@@ -174,9 +174,9 @@ class History:
         )
         if self.random.random() < 0.5:
             partition.earlier = []
-            self.store.delete("t", number)
+            self.store.delete("t", topic_id, number)
         else:
-            await self.store.drop("t", number)
+            await self.store.drop("t", topic_id, number)
             partition.incarnation -= 1
 
     def in_background(self, work: Coroutine[object, object, None]) -> None:
@@ -278,7 +278,7 @@ class History:
         task.result()
 
     async def recover(self) -> None:
-        with self.store.leaving_syncs():
+        with self.store.deferred_syncs():
             logs = [self.log(number) for number in range(PARTITIONS)]
         await self.store.sync_opened()
         for log in logs:

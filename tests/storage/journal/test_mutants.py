@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.observability.offload import Offload
+from penstock.runtime.offload import Offload
 from penstock.storage.files import Buffer
 from penstock.storage.journal import entries, journal, reading
 from penstock.storage.journal.journal import Journal

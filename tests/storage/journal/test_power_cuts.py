@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from penstock.testing.disk import Keep
+from penstock_simulation.disk import Keep
 from tests.storage.journal.store import DATA, JOURNAL, Store
 from tests.storage.logs import NOW_MS
 

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import pytest
 
-from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
+from penstock.storage.directory.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
+from penstock.storage.errors import StorageError
 from penstock.storage.journal.reading import PartitionId, list_files, read_journal
-from penstock.storage.log.errors import StorageError
 from penstock.storage.log.log import Log
-from penstock.testing.disk import FaultyDisk, Keep
 from penstock.testing.offload import LoopOffload
-from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, Store
+from penstock_simulation.disk import FaultyDisk, Keep
+from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, TOPIC_ID, Store
 from tests.storage.journal.test_journal_model import values_of
 from tests.storage.journal.test_power_cuts import LARGE, SMALL_JOURNAL
 from tests.storage.logs import NOW_MS, append, config_of
@@ -245,7 +245,7 @@ def test_a_topic_that_is_made_again_has_nothing_of_the_deleted_one(
 ) -> None:
     async def run() -> None:
         store = await written()
-        store.logs.delete("t", 1)
+        store.logs.delete("t", TOPIC_ID, 1)
         store.topic_ids[1] = OTHER_TOPIC_ID
         store.written[1] = []
         await store.write("of the new topic")
@@ -265,7 +265,7 @@ def test_a_topic_that_is_made_again_and_crashes_at_once_has_nothing_of_the_delet
 ) -> None:
     async def run() -> None:
         store = await written()
-        store.logs.delete("t", 1)
+        store.logs.delete("t", TOPIC_ID, 1)
         store.topic_ids[1] = OTHER_TOPIC_ID
         store.written[1] = store.acknowledged[1] = []
         store.log(1)
@@ -283,7 +283,7 @@ def test_a_partition_that_is_assigned_again_has_nothing_of_its_time_before(
 ) -> None:
     async def run() -> None:
         store = await written()
-        await store.logs.drop("t", 1)
+        await store.logs.drop("t", TOPIC_ID, 1)
         store.written[1] = []
         await store.write("from the leader")
         await store.write("second from the leader")
@@ -301,7 +301,7 @@ def test_a_partition_that_was_dropped_just_before_a_crash_begins_anew(
 ) -> None:
     async def run() -> None:
         store = await written()
-        await store.logs.drop("t", 1)
+        await store.logs.drop("t", TOPIC_ID, 1)
         store.written[1] = store.acknowledged[1] = []
         store.disk = crash(store.disk)
         await store.recover()
@@ -410,18 +410,64 @@ def test_a_partition_that_could_not_be_opened_and_was_dropped_has_nothing_of_its
         with pytest.raises((StorageError, OSError)):
             store.log(1)
         store.disk.heal(fault)
-        with store.logs.leaving_syncs():
+        with store.logs.deferred_syncs():
             for partition in (0, 2):
                 store.log(partition)
         await store.logs.sync_opened()
         await store.logs.recovered({PartitionId(store.topic_ids[1], 1)})
-        await store.logs.drop("t", 1)
+        await store.logs.drop("t", TOPIC_ID, 1)
         assert store.log(1).log_end_offset == 0
         store.written[1] = store.acknowledged[1] = []
         await store.write("from the leader", [1])
         await store.crash()
         await store.check()
         assert store.written[1] == ["1-from the leader"]
+
+    asyncio.run(run())
+
+
+async def lacking_directory() -> Store:
+    """After a crash the directory of a partition is missing, and could not be made."""
+    store = await written()
+    store.disk = store.disk.crash()
+    store.disk.remove_tree(f"{DATA}/t-1")
+    store.disk.sync_dir(DATA)
+    store.open()
+    fault = store.disk.fail("make_dirs", "/t-1", error=errno.ENOSPC)
+    with pytest.raises((StorageError, OSError)):
+        store.log(1)
+    store.disk.heal(fault)
+    with store.logs.deferred_syncs():
+        for partition in (0, 2):
+            store.log(partition)
+    await store.logs.sync_opened()
+    await store.logs.recovered({PartitionId(TOPIC_ID, 1)})
+    return store
+
+
+def test_a_partition_whose_directory_was_missing_and_that_was_dropped_has_nothing_of_its_time_before() -> (
+    None
+):
+    async def run() -> None:
+        store = await lacking_directory()
+        await store.logs.drop("t", TOPIC_ID, 1)
+        assert store.log(1).log_end_offset == 0
+        store.written[1] = store.acknowledged[1] = []
+        await store.write("from the leader", [1])
+        await store.crash()
+        await store.check()
+        assert store.written[1] == ["1-from the leader"]
+
+    asyncio.run(run())
+
+
+def test_a_stop_keeps_the_records_of_a_partition_whose_directory_could_not_be_made() -> None:
+    async def run() -> None:
+        store = await lacking_directory()
+        await store.logs.close(store.flusher)
+        await store.kill()
+        assert not store.logs.was_clean
+        assert await values_of(store.log(1), 1) == store.written[1][1:]
 
     asyncio.run(run())
 
@@ -434,7 +480,7 @@ def test_the_journal_of_a_partition_that_could_not_be_opened_is_kept_for_a_later
         fault = store.disk.fail("open", "/t-1/", error=errno.EIO)
         with pytest.raises((StorageError, OSError)):
             store.log(1)
-        with store.logs.leaving_syncs():
+        with store.logs.deferred_syncs():
             logs = [store.log(0), store.log(2)]
         await store.logs.sync_opened()
         for log in logs:
@@ -455,7 +501,7 @@ def test_a_partition_whose_end_in_the_journal_cannot_be_written_is_not_called_dr
         store = await written()
         store.disk.fail("sync", ".journal.")
         with pytest.raises(StorageError, match="t-1 may come back after a crash"):
-            await store.logs.drop("t", 1)
+            await store.logs.drop("t", TOPIC_ID, 1)
 
     asyncio.run(run())
 
@@ -467,7 +513,7 @@ def test_partitions_that_come_and_go_leave_nothing_to_write_when_the_journal_has
         assert journal is not None
         for number in range(100):
             store.logs.open_or_create("u", OTHER_TOPIC_ID, number, config_of())
-            store.logs.delete("u", number)
+            store.logs.delete("u", OTHER_TOPIC_ID, number)
             await store.write("." * 70_000, [0])  # synced by itself
         assert journal._resets == []
 
@@ -482,7 +528,7 @@ def test_records_deleted_up_to_the_middle_of_a_batch_leave_the_rest_of_it(is_che
         append(log, *[f"{number}" for number in range(1, 11)])  # one batch, in the journal alone
         await store.flusher.sync(log)
         if is_checkpointing:
-            await store.logs._checkpointing.acquire()  # a pass over many logs takes its time
+            await store.logs._checkpointer._checkpointing.acquire()  # a pass over many logs takes its time
         log.advance_log_start(5)
         assert await store.logs.save_offsets()
         await store.crash()

@@ -2,8 +2,8 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.rules import rules_for
+from penstock.storage.errors import AppendRejected
 from penstock.storage.log.append import assign_offsets, prepare_own, prepare_produced
-from penstock.storage.log.errors import AppendRejected
 from penstock.storage.storable_batch import StorableBatch
 from tests.storage.logs import NOW_MS, batch_of, config_of
 

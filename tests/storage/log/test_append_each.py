@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.errors import AppendRejected, LogError, StorageError, StorageFailure
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
 from penstock.storage.log.append import Appender
-from penstock.storage.log.errors import AppendRejected, LogError, StorageError, StorageFailure
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Appended
-from penstock.storage.recovery import create_log
-from penstock.testing.disk import FaultyDisk, FaultyFile
+from penstock.storage.recovery.loader import create_log
+from penstock_simulation.disk import FaultyDisk, FaultyFile
 from tests.storage.logs import (
     NOW_MS,
     PreparedAppend,

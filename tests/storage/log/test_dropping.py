@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.storage.errors import OffsetOutOfRange
 from penstock.storage.log.checkpoint import LogCheckpoint
-from penstock.storage.log.errors import OffsetOutOfRange
 from penstock.storage.log.log import Log
 from tests.storage.logs import (
     NOW_MS,
@@ -42,6 +42,20 @@ def test_truncation_inside_a_batch_drops_all_of_it(log: Log) -> None:
     append(log, "b", "c", "d")
     assert log.truncate_to(3, now_ms=NOW_MS) == 1
     assert log.log_end_offset == 1
+
+
+@pytest.mark.parametrize("offset", [0, 2, 3])
+def test_truncation_of_the_batch_that_the_log_starts_in_leaves_an_empty_log_with_the_same_start(
+    log: Log, offset: int
+) -> None:
+    append(log, "a")
+    append(log, "b", "c", "d")
+    append(log, "e")
+    log.advance_log_start(2)
+    assert log.truncate_to(offset, now_ms=NOW_MS) == 2
+    assert (log.log_start_offset, log.log_end_offset, log.durable_offset, log.recovery_point) == (2, 2, 2, 0)
+    assert append(log, "x").base_offset == 2
+    assert all_values(log) == ["x"]
 
 
 def test_truncation_to_the_end_forgets_an_epoch_that_wrote_nothing(log: Log) -> None:

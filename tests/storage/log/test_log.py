@@ -7,8 +7,8 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
+from penstock.storage.errors import AppendRejected, StorageFailure
 from penstock.storage.log.checkpoint import LogCheckpoint
-from penstock.storage.log.errors import AppendRejected, StorageFailure
 from penstock.storage.log.log import Log
 from tests.storage.logs import (
     NOW_MS,
@@ -16,14 +16,11 @@ from tests.storage.logs import (
     append,
     append_all,
     append_records,
-    bases,
     batch_of,
     close,
     new_log,
-    read,
     reopened,
     sync,
-    values_in,
 )
 
 
@@ -107,68 +104,6 @@ def test_a_topic_that_stamps_records_answers_with_the_time(tmp_path: Path) -> No
 # -- rolling ------------------------------------------------------------------------------------------------
 
 
-def test_a_segment_rolls_before_it_would_exceed_its_bytes(tmp_path: Path) -> None:
-    size = len(batch_of("aaaa"))
-    log = new_log(str(tmp_path), segment_bytes=2 * size)
-    for value in ("aaaa", "bbbb", "cccc"):
-        append(log, value)
-    assert bases(log) == [0, 2]
-    assert all_values(log) == ["aaaa", "bbbb", "cccc"]
-
-
-def test_a_segment_holds_no_more_records_than_the_topic_says(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_records=10)
-    for number in range(25):
-        append(log, str(number))
-    assert bases(log) == [0, 10, 20]
-
-
-def test_batches_of_one_append_are_spread_over_segments_by_their_records(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_records=3)
-    append(log, "0")
-    append_all(log, batch_of("1", "2"), batch_of("3", "4"), batch_of("5", "6"), batch_of(*"789a"))
-    assert bases(log) == [0, 3, 5, 7]
-    assert all_values(log) == list("0123456789a")
-
-
-def test_a_segment_rolls_when_its_records_span_too_much_time(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_ms=1_000)
-    append(log, "a", timestamp=NOW_MS - 2_000)
-    append(log, "b", timestamp=NOW_MS - 1_000)
-    append(log, "c", timestamp=NOW_MS)
-    assert bases(log) == [0, 2]
-
-
-def test_a_segment_rolls_when_its_index_is_full(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), index_interval_bytes=0, segment_index_bytes=48)
-    for number in range(8):
-        append(log, str(number), timestamp=NOW_MS - 100 + number)
-    assert len(log.segments) > 1
-    assert all_values(log) == [str(number) for number in range(8)]
-
-
-def test_a_replicated_batch_far_ahead_begins_a_segment_of_its_own(log: Log) -> None:
-    append(log, "a")
-    log.append_replicated(batch_of("b", base_offset=2**31 + 5), now_ms=NOW_MS)
-    assert bases(log) == [0, 2**31 + 5]
-    assert values_in(read(log, 1)) == ["b"]
-
-
-def test_rolling_an_empty_segment_does_nothing(log: Log) -> None:
-    log.roll(now_ms=NOW_MS)
-    assert bases(log) == [0]
-
-
-def test_a_sealed_segment_is_cut_to_its_size(log: Log) -> None:
-    append(log, "a")
-    assert os.path.getsize(log.segments[0].log_path) > log.segments[0].size_bytes
-    log.roll(now_ms=NOW_MS)
-    assert os.path.getsize(log.segments[0].log_path) == log.segments[0].size_bytes
-
-
-# -- replicating --------------------------------------------------------------------------------------------
-
-
 def test_replicated_batches_keep_their_offsets_and_epochs(log: Log) -> None:
     records = batch_of("a", "b", leader_epoch=3) + batch_of("c", base_offset=5, leader_epoch=4)
     appended = log.append_replicated(records, now_ms=NOW_MS)
@@ -224,7 +159,7 @@ def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
     assert (log.durable_offset, told) == (1, [1])
 
 
-def test_what_a_checkpoint_makes_durable_is_told_too(log: Log) -> None:
+def test_observers_are_notified_of_records_that_a_checkpoint_makes_durable(log: Log) -> None:
     """Whoever appended while it ran waits for a sync that then finds everything durable."""
     told: list[int] = []
     log.on_durable = lambda: told.append(log.durable_offset)

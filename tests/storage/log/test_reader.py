@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
-from penstock.storage.log.errors import OffsetOutOfRange
+from penstock.storage.errors import OffsetOutOfRange
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Origin, TimestampOffset
 from tests.storage.logs import (

@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.storage.log.errors import AppendRejected
+from penstock.storage.errors import AppendRejected
 from penstock.storage.log.replicated import prepare_replicated
 from tests.storage.logs import batch_of
 

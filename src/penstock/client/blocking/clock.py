@@ -1,4 +1,4 @@
-"""Time for code that has no event loop: an argument, so that a test can move it."""
+"""Time for code without an event loop: an argument, so that a test can move it."""
 
 import time
 from typing import Protocol

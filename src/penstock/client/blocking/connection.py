@@ -1,49 +1,31 @@
 """One connection to a broker over a plain socket, for processes without an event loop.
 
 `open` connects, secures, asks for the broker's versions and authenticates. After that requests may be pipelined:
-`send` several, `receive` the answers in the same order. An answer is decoded in the buffer that it was received in, so
-the records of a Fetch are views of it and cost no copy. After any failure the connection is closed.
+`send` several, `receive` the responses in the same order. A response is decoded in the buffer that it was received in,
+so the records of a Fetch are views of it and cost no copy. After any failure the connection is closed.
 """
 
-import itertools
 import socket
 import ssl
-import struct
-from collections import deque
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Self
 
-from penstock.client.answers import decode_answer
-from penstock.client.connection import Disconnected
-from penstock.client.errors import AuthenticationFailed
-from penstock.client.introduction import Introduced, introduction
+from penstock.client.core.codec import SIZE, ConnectionCodec, decode, frame_size
+from penstock.client.core.handshake import BrokerInfo, handshake
+from penstock.client.errors import AuthenticationFailed, Disconnected
 from penstock.client.security import tls_context
 from penstock.client.settings import ClientSettings, SaslSettings
-from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
-from penstock.protocol.headers import decode_response_header, encode_request_header
-from penstock.protocol.request_header import RequestHeader
-
-_SIZE: Final = struct.Struct(">i")
-_FRAME_BYTES_MAX: Final = 512 * 1024 * 1024
-
-
-class _Asked(NamedTuple):
-    api_key: int
-    version: int
-    correlation_id: int
 
 
 class BlockingConnection:
-    """Not safe for several threads at once; `ConnectionPool` lends each connection to one user at a time."""
+    """Not thread-safe; `ConnectionPool` lends each connection to one user at a time."""
 
     def __init__(self, channel: socket.socket, address: str, client_id: str) -> None:
         self.address = address
         self._channel = channel
-        self._client_id = client_id
-        self._correlation_ids = itertools.count()
-        self._asked: deque[_Asked] = deque()
-        self._introduced = Introduced(address=address)
+        self._codec = ConnectionCodec(client_id)
+        self._info = BrokerInfo(address=address)
         self._is_open = True
 
     @classmethod
@@ -59,15 +41,13 @@ class BlockingConnection:
             channel.settimeout(settings.request_timeout_ms / 1000)
             if settings.tls is not None:
                 connection._channel = _secured(channel, host, address, settings)
-            connection._introduce(settings.sasl)
+            connection._handshake(settings.sasl)
         except BaseException as error:
             connection.close()
             if isinstance(error, OSError) and not isinstance(error, Disconnected):
                 raise _disconnected(address, error) from error
             raise
         return connection
-
-    # -- what callers use
 
     @property
     def is_open(self) -> bool:
@@ -76,68 +56,48 @@ class BlockingConnection:
     @property
     def features(self) -> Mapping[str, int]:
         """The finalized ones: name to level."""
-        return self._introduced.features
+        return self._info.features
 
     @property
-    def awaited(self) -> int:
-        """How many answers are still to come."""
-        return len(self._asked)
+    def pending_count(self) -> int:
+        """How many responses are still to come."""
+        return len(self._codec.pending)
 
     def version(self, api_key: int, at_most: int | None = None) -> int:
         """The newest version of an API that both sides know, not above `at_most`."""
-        return self._introduced.version(api_key, at_most)
+        return self._info.version(api_key, at_most)
 
     def call(self, api_key: int, version: int, request: Any) -> Any:
         self.send(api_key, version, request)
         return self.receive()
 
     def send(self, api_key: int, version: int, request: Any, *, is_answered: bool = True) -> None:
-        """Send a request. `is_answered` is false for the one that has no answer: Produce with acks=0."""
-        correlation_id = next(self._correlation_ids) & 0x7FFFFFFF
-        out = bytearray(4)
-        encode_request_header(
-            out,
-            RequestHeader(
-                api_key=api_key,
-                api_version=version,
-                correlation_id=correlation_id,
-                client_id=self._client_id,
-            ),
-        )
-        apis.codec(api_key).encode_request_into(out, request, version)
-        _SIZE.pack_into(out, 0, len(out) - 4)
-        if not self._is_open:
-            raise Disconnected(f"the connection to the broker at {self.address} is closed")
+        """Send a request. `is_answered` is false for the one without a response: Produce with acks=0."""
+        self._check_open()
+        out = self._codec.encode(api_key, version, request, is_answered=is_answered)
         try:
             self._channel.sendall(out)
         except OSError as error:
             self.close()
             raise _disconnected(self.address, error) from error
-        if is_answered:
-            self._asked.append(_Asked(api_key, version, correlation_id))
 
     def receive(self) -> Any:
-        """The answer to the oldest request that has none yet."""
-        assert self._asked, "nothing was asked"
-        asked = self._asked.popleft()
-        frame = self._receive_frame()
+        """The response to the oldest pending request."""
+        self._check_open()
+        assert self._codec.pending, "no request is pending"
+        pending = self._codec.pending.popleft()
         try:
-            return self._decode(frame, asked)
-        except ProtocolError:
+            return decode(self._receive_exactly(frame_size(self._receive_exactly(SIZE.size))), pending)
+        except ProtocolError as error:
             self.close()
-            raise
-
-    def _decode(self, frame: bytearray, asked: _Asked) -> Any:
-        correlation_id, position = decode_response_header(frame, asked.api_key, asked.version)
-        if correlation_id != asked.correlation_id:
-            raise ProtocolError(
-                f"the broker at {self.address} answered {correlation_id}, not {asked.correlation_id}"
-            )
-        return decode_answer(frame, asked.api_key, asked.version, position)
+            raise ProtocolError(f"{self.address}: {error}") from error
+        except OSError as error:
+            self.close()
+            raise _disconnected(self.address, error) from error
 
     def close(self) -> None:
         self._is_open = False
-        self._asked.clear()
+        self._codec.pending.clear()
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -146,42 +106,29 @@ class BlockingConnection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- bytes
-
-    def _receive_frame(self) -> bytearray:
+    def _check_open(self) -> None:
         if not self._is_open:
             raise Disconnected(f"the connection to the broker at {self.address} is closed")
-        try:
-            (size,) = _SIZE.unpack(self._receive_exactly(4))
-            if 4 <= size <= _FRAME_BYTES_MAX:
-                return self._receive_exactly(size)
-        except OSError as error:
-            self.close()
-            raise _disconnected(self.address, error) from error
-        self.close()
-        raise ProtocolError(f"the broker at {self.address} announces a frame of {size} bytes")
 
     def _receive_exactly(self, size: int) -> bytearray:
         buffer = bytearray(size)
         view = memoryview(buffer)
-        got = 0
-        while got < size:
-            count = self._channel.recv_into(view[got:])
+        received = 0
+        while received < size:
+            count = self._channel.recv_into(view[received:])
             if count == 0:
                 raise ConnectionResetError("the broker closed it")
-            got += count
+            received += count
         return buffer
 
-    # -- introduction
-
-    def _introduce(self, sasl: SaslSettings | None) -> None:
-        steps = introduction(self.address, sasl)
-        ask = next(steps)
+    def _handshake(self, sasl: SaslSettings | None) -> None:
+        steps = handshake(self.address, sasl)
+        step = next(steps)
         while True:
             try:
-                ask = steps.send(self.call(ask.api_key, ask.version, ask.request))
+                step = steps.send(self.call(*step))
             except StopIteration as done:
-                self._introduced = done.value
+                self._info = done.value
                 return
 
 

@@ -1,4 +1,4 @@
-"""Connections of one process to the brokers of one cluster, each lent to one user at a time."""
+"""A pool of blocking connections to the brokers of one cluster, each lent to one user at a time."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ Open = Callable[[str, int], BlockingConnection]
 class ConnectionPool:
     """Opens connections as they are needed and keeps a few idle ones.
 
-    A connection that failed, or that still owes answers to whoever gave it back, is closed instead of lent again.
+    A connection that failed, or that still has responses pending, is closed instead of lent again.
     """
 
     def __init__(self, open_connection: Open) -> None:
@@ -30,7 +30,7 @@ class ConnectionPool:
             yield connection
         except OSError:
             connection.close()
-            self._forget(address)  # the others to this broker are likely to be dead too
+            self.forget(address)
             raise
         finally:
             self._give_back(address, connection)
@@ -50,7 +50,7 @@ class ConnectionPool:
         return self._open(*address)
 
     def _give_back(self, address: tuple[str, int], connection: BlockingConnection) -> None:
-        if connection.is_open and connection.awaited == 0:
+        if connection.is_open and connection.pending_count == 0:
             with self._lock:
                 idle = self._idle.setdefault(address, [])
                 if len(idle) < _IDLE_PER_BROKER_MAX:
@@ -58,7 +58,8 @@ class ConnectionPool:
                     return
         connection.close()
 
-    def _forget(self, address: tuple[str, int]) -> None:
+    def forget(self, address: tuple[str, int]) -> None:
+        """Close the idle connections to a broker: after one has failed, the others are likely to be dead too."""
         with self._lock:
             idle = self._idle.pop(address, [])
         for connection in idle:

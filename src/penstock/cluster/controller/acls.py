@@ -21,7 +21,7 @@ from penstock.security.resources import CLUSTER_NAME, PatternType, ResourceType
 _OPERATIONS = frozenset(Operation) - {Operation.UNKNOWN, Operation.ANY}
 _RESOURCE_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}
 _COMPARISONS_MAX = 200_000
-"""Of filters that may find several entries with all there are: each takes a microsecond of the loop that serves all."""
+"""The limit of comparisons of filters with entries in one request: each takes a microsecond of the event loop."""
 
 UNKNOWN_FILTER = (
     "The filter has a resource type, pattern type, operation or permission type that is not known."
@@ -34,7 +34,7 @@ class AclCreated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AclsDeleted(msgspec.Struct, frozen=True, kw_only=True):
-    """What one filter found, and is gone."""
+    """The entries that one filter matched and that were deleted."""
 
     entries: Sequence[AccessControlEntry] = ()
     error: ErrorCode = ErrorCode.NONE
@@ -63,7 +63,7 @@ def decide_create_acls(
 
 
 def decide_delete_acls(image: MetadataImage, filters: Sequence[AclFilter]) -> Decision[list[AclsDeleted]]:
-    """Remove what each filter finds. An entry that several find is told to each of them."""
+    """Delete the entries that match each filter. An entry that matches several is in the result of each."""
     ids = {entry: acl_id for acl_id, entry in image.acls.items()}
     removed: dict[bytes, MetadataRecord] = {}
     results = []

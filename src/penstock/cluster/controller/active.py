@@ -1,4 +1,4 @@
-"""What a node does while it is the active controller: keep the brokers' sessions, and leaderships in balance."""
+"""The tasks of the active controller: broker sessions, and the balance of leaderships."""
 
 import asyncio
 import logging
@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.membership import Membership, Refuses
-from penstock.config.themes import replication
-from penstock.observability.clock import Clock
-from penstock.storage.log.errors import LogError
+from penstock.config.settings import replication
+from penstock.runtime.clock import Clock
+from penstock.storage.errors import LogError
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ _RETRY_MS = 1000
 
 
 class ActiveController:
-    """`membership` is there as long as this node is the active controller."""
+    """`membership` is None unless this node is the active controller."""
 
     def __init__(self, controller: Controller, clock: Clock, refuses: Refuses) -> None:
         self._controller = controller
@@ -27,11 +27,11 @@ class ActiveController:
         self.membership: Membership | None = None
 
     def change(self, is_active: bool) -> None:
-        """Begin, or end: the quorum has another leader."""
+        """Start or stop the tasks: the leader of the quorum has changed."""
         self._cancel()
         self.membership = Membership(self._controller, self._clock, self._refuses) if is_active else None
         if self.membership is not None:
-            log.debug("this node is the active controller")
+            log.debug("This node became the active controller")
             loop = asyncio.get_running_loop()
             duties: list[tuple[str, Callable[[], Awaitable[None]]]] = [
                 ("settings", self._controller.review_settings),
@@ -44,14 +44,14 @@ class ActiveController:
             ]
 
     async def _until_replaced(self, duty: Callable[[], Awaitable[None]]) -> None:
-        """A log that takes nothing, because its disk is full, say, may take something later."""
+        """Run a task, and retry when the metadata log refuses a write: its disk may be full for a while."""
         while True:
             try:
                 await duty()
             except NotController as error:
-                log.info("This node is not the active controller any more: %s", error)
+                log.info("This node is no longer the active controller: %s", error)
             except LogError as error:
-                log.warning("The controller cannot write to the metadata log, and tries again: %s", error)
+                log.warning("Write to the metadata log failed, retrying: %s", error)
                 await self._clock.sleep(_RETRY_MS)
                 continue
             return
@@ -65,7 +65,7 @@ class ActiveController:
                 tolerated = config[replication.LEADER_IMBALANCE_PER_BROKER_PERCENTAGE]
                 moved = await self._controller.rebalance_leaders(tolerated)
                 if moved:
-                    log.info("%d partitions are led by their preferred replicas again", moved)
+                    log.info("Rebalanced leaders: partitions=%d moved to their preferred replicas", moved)
 
     def _cancel(self) -> None:
         for task in self._tasks:

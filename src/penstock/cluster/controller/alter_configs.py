@@ -10,23 +10,23 @@ from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.controller.min_isr_default import check_min_isr
 from penstock.cluster.controller.settings_review import REVIEWED, review_change
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
-from penstock.cluster.topic_names import invalid_name_reason
+from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.config.broker import BrokerConfig
-from penstock.config.client_metrics import UnfitSubscription, parse_subscription
+from penstock.config.client_metrics import InvalidSubscription, parse_subscription
 from penstock.config.overrides import (
     validate_dynamic_broker_settings,
     validate_group_overrides,
     validate_topic_overrides,
 )
 from penstock.config.property import ConfigError, Kind, Property, render
+from penstock.config.settings.topic import MIN_INSYNC_REPLICAS
 from penstock.config.table import CLIENT_METRICS, GROUP, TOPIC, broker_property
-from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import ConfigRecord
 
 
 class Operation(enum.IntEnum):
-    """What to do with a setting, as the protocol numbers it (KIP-339)."""
+    """The kind of change of a setting, with the protocol's numbers (KIP-339)."""
 
     SET = 0
     DELETE = 1
@@ -65,7 +65,7 @@ def decide_incremental_alter_configs(
 def decide_alter_configs(
     image: MetadataImage, config: BrokerConfig, resources: Sequence[ResourceChanges]
 ) -> Decision[list[ConfigsAltered]]:
-    """Make the named settings (all SET) the only ones: what is not named goes back to its default."""
+    """Replace all settings by the named ones (all SET): the others return to their defaults."""
     return _decide(image, config, resources, replace_all=True)
 
 
@@ -104,7 +104,7 @@ _TABLES = {
 
 
 def settings_after(image: MetadataImage, resource: ResourceChanges, *, replace_all: bool) -> dict[str, str]:
-    """Give what the resource would set when it is changed so. Raises `Refusal`."""
+    """The settings of the resource after the changes. Raises `Refusal`."""
     before = image.configs.get((resource.resource_type, resource.resource_name), {})
     after = {} if replace_all else dict(before)
     for change in resource.changes:
@@ -113,7 +113,7 @@ def settings_after(image: MetadataImage, resource: ResourceChanges, *, replace_a
 
 
 def check_form(resource: ResourceChanges, occurrences: int) -> None:
-    """Refuse what no resource of any type takes."""
+    """Refuse changes that are invalid for any type of resource."""
     if occurrences > 1:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
     names = [change.name for change in resource.changes]
@@ -153,7 +153,7 @@ def _change(
 
 
 def _not_a_list(resource_type: int, name: str, operation: Operation, prop: Property[object] | None) -> str:
-    """Of a broker's setting its broker says it in Kafka, of others the controller."""
+    """Kafka's message: for a broker's setting its broker writes it, for others the controller."""
     if resource_type != ResourceType.BROKER:
         return f"Can't {operation.name} to key {name} because its type is not LIST."
     if prop is None:
@@ -201,7 +201,7 @@ def _check_result(
             check_min_isr(image, name, is_named=is_named, after=after)
     except ConfigError as error:
         # KAFKA-13609: of these settings Kafka says INVALID_REQUEST where INVALID_CONFIG would be expected.
-        is_odd = resource.resource_type == ResourceType.BROKER or isinstance(error, UnfitSubscription)
+        is_odd = resource.resource_type == ResourceType.BROKER or isinstance(error, InvalidSubscription)
         code = ErrorCode.INVALID_REQUEST if is_odd else ErrorCode.INVALID_CONFIG
         raise Refusal(code, str(error)) from error
 
@@ -223,9 +223,9 @@ def _check_broker_name(image: MetadataImage, name: str) -> None:
 
 
 def _check_broker_settings(config: BrokerConfig, resource: ResourceChanges, after: Mapping[str, str]) -> None:
-    """Check the settings by themselves, and together with what this broker has otherwise.
+    """Check the named settings, alone and together with this broker's other settings.
 
-    Those that are not named were checked when they were set, maybe by another version with other rules.
+    The others were checked when they were set, maybe by another version with other rules.
     """
     name = resource.resource_name
     named = {change.name: after[change.name] for change in resource.changes if change.name in after}
@@ -239,7 +239,7 @@ def _check_broker_settings(config: BrokerConfig, resource: ResourceChanges, afte
 def _records(
     resource: ResourceChanges, before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[ConfigRecord]:
-    """Write what changed; of a broker also what stayed, so that it reads its files again (KAFKA-14136)."""
+    """Write the changed settings; for a broker also unchanged ones, so that it reloads its files (KAFKA-14136)."""
     always = resource.resource_type == ResourceType.BROKER
     named = [change.name for change in resource.changes]
     removed = [name for name in before if name not in named]

@@ -1,7 +1,7 @@
-"""Decides AlterPartition: a leader asks to change the in-sync set of what it leads (KIP-497).
+"""Decides AlterPartition: a leader changes the in-sync set of a partition (KIP-497).
 
-The leader's idea of the partition must be the current one, by leader epoch and by partition epoch: of two changes that
-know nothing of each other, the second is refused and its sender looks again.
+The request must have the current leader epoch and partition epoch: of two concurrent changes the second is refused, and
+its sender tries again with the new state.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,12 @@ import msgspec
 from penstock.cluster.controller.brokers import check_broker_epoch
 from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.controller.election_rules import ElectionRules
-from penstock.cluster.controller.partition_change import RECOVERED, RECOVERING, Wish, change_partition
+from penstock.cluster.controller.partition_change import (
+    RECOVERED,
+    RECOVERING,
+    RequestedChange,
+    change_partition,
+)
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import NO_LEADER_CHANGE, Partition, Topic
 from penstock.config.broker import BrokerConfig
@@ -22,7 +27,7 @@ _EPOCH_UNKNOWN = -1
 
 
 class InSyncChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The in-sync set that a leader wants: pairs of a broker and the epoch it registered with."""
+    """The in-sync set that a leader requests: pairs of a broker and its epoch."""
 
     topic_id: bytes
     partition: int
@@ -33,7 +38,7 @@ class InSyncChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InSyncChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of it; `after` is the partition as it is now, when `error` is NONE."""
+    """The result; `after` is the new state of the partition if `error` is NONE."""
 
     topic_id: bytes
     partition: int
@@ -48,7 +53,7 @@ def decide_alter_partitions(
     broker_epoch: int,
     changes: Sequence[InSyncChange],
 ) -> Decision[list[InSyncChanged]]:
-    """Decide on every partition by itself. Raises `Refusal` when the sender is not who registered."""
+    """Decide about each partition separately. Raises `Refusal` for a stale broker epoch."""
     check_broker_epoch(image, broker_id, broker_epoch)
     rules = ElectionRules(image, config)
     records: list[MetadataRecord] = []
@@ -61,7 +66,7 @@ def decide_alter_partitions(
         except Refusal as refusal:
             results.append(_answer(change, refusal.code))
             continue
-        wish = Wish(
+        wish = RequestedChange(
             isr=_fit(image, [each for each, _ in change.isr]),
             is_recovered=change.recovery_state == RECOVERED,
         )
@@ -88,7 +93,7 @@ def _check_current(broker_id: int, partition: Partition, change: InSyncChange) -
     )
     if is_ahead:
         raise Refusal(
-            ErrorCode.NOT_CONTROLLER, "the sender knows more than this node: another one decides now"
+            ErrorCode.NOT_CONTROLLER, "the sender has newer metadata: another node is the controller"
         )
     if change.leader_epoch < partition.leader_epoch:
         raise Refusal(ErrorCode.FENCED_LEADER_EPOCH, "an older leader epoch")
@@ -102,22 +107,25 @@ def _check_members(image: MetadataImage, partition: Partition, change: InSyncCha
     members = [each for each, _ in change.isr]
     is_recovering = change.recovery_state == RECOVERING
     if len(set(members)) != len(members) or not set(members) <= set(partition.replicas):
-        raise Refusal(ErrorCode.INVALID_REQUEST, "in sync are replicas, each once")
+        raise Refusal(ErrorCode.INVALID_REQUEST, "the in-sync set must consist of replicas, each once")
     if partition.leader not in members:
-        raise Refusal(ErrorCode.INVALID_REQUEST, "a leader is in sync with itself")
+        raise Refusal(ErrorCode.INVALID_REQUEST, "the in-sync set must have the leader")
     if is_recovering and (len(members) > 1 or partition.leader_recovery_state == RECOVERED):
-        raise Refusal(ErrorCode.INVALID_REQUEST, "a leader recovers alone, and not again")
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "a recovering leader must be the only member",
+        )
     for broker_id, epoch in change.isr:
         broker = image.brokers.get(broker_id)
         is_same = broker is not None and epoch in (_EPOCH_UNKNOWN, broker.epoch)
-        # A leader whose disk has failed takes in who can succeed it.
+        # A leader whose disk has failed may stay, and add its successors.
         is_fit = broker is not None and (broker.may_lead or (broker.is_active and broker_id in partition.isr))
         if not is_fit or not is_same:
-            raise Refusal(ErrorCode.INELIGIBLE_REPLICA, f"broker {broker_id} is not fit to be in sync")
+            raise Refusal(ErrorCode.INELIGIBLE_REPLICA, f"broker {broker_id} may not be in sync")
 
 
 def _fit(image: MetadataImage, members: Sequence[int]) -> tuple[int, ...]:
-    """Those of the members that are fit to lead; all of them, if there is none."""
+    """The members that may lead; all of them, if none may."""
     return tuple(each for each in members if image.may_lead(each)) or tuple(members)
 
 
@@ -126,7 +134,9 @@ def _granted(
 ) -> InSyncChanged:
     after = before if record is None else before.changed(record)
     if record is not None and record.leader not in (NO_LEADER_CHANGE, broker_id):
-        return _answer(change, ErrorCode.NEW_LEADER_ELECTED)  # a reassignment ended without the sender
+        return _answer(
+            change, ErrorCode.NEW_LEADER_ELECTED
+        )  # a reassignment was completed without the sender
     return InSyncChanged(topic_id=change.topic_id, partition=change.partition, after=after)
 
 

@@ -1,4 +1,4 @@
-"""Replica assignments that a client writes out itself, and the partitions made of any assignment."""
+"""Replica assignments given by a client, and the records of new partitions."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from penstock.protocol.messages.metadata_records import PartitionRecord
 def check_manual_assignment(
     image: MetadataImage, replicas: Sequence[int], replication_factor: int | None
 ) -> None:
-    """Raise `Refusal` unless every broker is known and named once, and there are as many as elsewhere."""
+    """Raise `Refusal` unless each broker is registered and named once, and the replication factor is the same."""
     prefix = "The manual partition assignment includes"
     if not replicas:
         raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{prefix} an empty replica list.")
@@ -39,7 +39,7 @@ def active_replicas(image: MetadataImage, replicas: Sequence[int]) -> list[int]:
 
 
 def require_active_replica(image: MetadataImage, replicas: Sequence[int], number: int) -> None:
-    """Raise `Refusal` when nobody could lead a partition that a client assigned by hand."""
+    """Raise `Refusal` if no replica of a manual assignment could lead."""
     if not active_replicas(image, replicas):
         raise Refusal(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -51,7 +51,7 @@ def require_active_replica(image: MetadataImage, replicas: Sequence[int], number
 def new_partition(
     image: MetadataImage, topic_id: bytes, number: int, replicas: Sequence[int]
 ) -> PartitionRecord:
-    """Give the record of a new partition, led by the first of its replicas that is active."""
+    """Make the record of a new partition, led by its first active replica."""
     isr = active_replicas(image, replicas)
     if not isr:
         raise Refusal(
@@ -72,7 +72,7 @@ def new_partition(
 
 
 def directory_of(image: MetadataImage, broker_id: int) -> bytes:
-    """A broker with one directory has no choice; one with several chooses when it makes the log (KIP-858)."""
+    """The directory of a new replica. A broker with several chooses when it creates the log (KIP-858)."""
     broker = image.brokers.get(broker_id)
     log_dirs = () if broker is None or broker.has_failed_disk else broker.log_dirs
     return log_dirs[0] if len(log_dirs) == 1 else DIRECTORY_UNASSIGNED

@@ -1,11 +1,11 @@
-"""Decides what becomes of a broker that registers, and who gets which producer ids."""
+"""Decides registrations of brokers, and the allocation of producer ids."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
-from penstock.cluster.controller.returning import Returning, change_partitions
+from penstock.cluster.controller.returning_broker import ReturningBroker, change_partitions
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
@@ -21,7 +21,7 @@ from penstock.protocol.messages.metadata_records import (
 PRODUCER_ID_BLOCK_SIZE = 1000
 _PRODUCER_ID_MAX = 2**63 - 1
 LOST_RECORDS = -2
-"""In the place of an epoch: the broker lacks records that were durable, however it stopped."""
+"""Instead of an epoch: the broker lacks records that were durable."""
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +36,11 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
     rack: str | None = None
     previous_epoch: int = -1
     log_dirs: Sequence[bytes] = ()
-    features: Mapping[str, tuple[int, int]] | None = None  # unset: what this version supports
+    features: Mapping[str, tuple[int, int]] | None = None  # None: those of this version
 
 
 class ProducerIdBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """Producer ids that nobody else will get."""
+    """A block of producer ids for one broker."""
 
     first_id: int
     size: int = PRODUCER_ID_BLOCK_SIZE
@@ -51,10 +51,10 @@ def decide_register_broker(
 ) -> Decision[int]:
     """Register a broker under the epoch that is the offset of its registration.
 
-    The active controller's own broker registers unfenced. Any other is fenced until it is heard of.
+    The active controller's own broker registers unfenced. Any other is fenced until its first heartbeat.
     """
     known = image.brokers.get(broker.broker_id)
-    returning = Returning(
+    returning = ReturningBroker(
         broker_id=broker.broker_id,
         last_epoch=-1 if known is None else known.epoch,
         log_dirs=broker.log_dirs,
@@ -95,7 +95,7 @@ def _record(
 
 
 def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None:
-    """Raise `Refusal` when this is not the broker as it last registered."""
+    """Raise `Refusal` for a stale broker epoch."""
     registered = image.brokers.get(broker_id)
     if registered is None:
         raise Refusal(ErrorCode.STALE_BROKER_EPOCH, f"No broker registration found for broker id {broker_id}")
@@ -107,7 +107,7 @@ def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None
 def decide_producer_id_block(
     image: MetadataImage, broker_id: int, broker_epoch: int
 ) -> Decision[ProducerIdBlock]:
-    """Give a broker a block of producer ids. What it does not use before a restart is lost, and never given again."""
+    """Allocate a block of producer ids to a broker. Ids that it does not use before a restart are lost."""
     check_broker_epoch(image, broker_id, broker_epoch)
     first_id = image.next_producer_id
     if first_id > _PRODUCER_ID_MAX - PRODUCER_ID_BLOCK_SIZE:

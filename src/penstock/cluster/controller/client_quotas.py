@@ -16,7 +16,7 @@ from penstock.security.quotas.entities import CLIENT_ID, IP, USER
 _LONG_MAX = 2**63 - 1
 _INT_MAX = 2**31 - 1
 
-# The greatest whole number that a key takes; None where fractions are fine.
+# The maximum of a key with integer values; None where fractions are allowed.
 _OF_CLIENTS: Mapping[str, int | None] = {
     entities.PRODUCER_BYTE_RATE: _LONG_MAX,
     entities.CONSUMER_BYTE_RATE: _LONG_MAX,
@@ -30,7 +30,7 @@ EntityParts = tuple[tuple[str, str | None], ...]
 
 
 class QuotaChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to become of one entity's quotas; a value of None removes one."""
+    """The new quotas of one entity; a value of None removes a quota."""
 
     entity: EntityParts
     values: Sequence[tuple[str, float | None]]
@@ -45,7 +45,7 @@ class QuotasAltered(msgspec.Struct, frozen=True, kw_only=True):
 def decide_alter_quotas(
     image: MetadataImage, changes: Sequence[QuotaChange]
 ) -> Decision[list[QuotasAltered]]:
-    """Each entity's change is made whole or not at all, and no other's depends on it."""
+    """Decide about each entity separately; its change is made as a whole or not at all."""
     records: list[MetadataRecord] = []
     results: list[QuotasAltered] = []
     seen: set[frozenset[tuple[str, str | None]]] = set()
@@ -92,7 +92,7 @@ def _once_each(change: QuotaChange) -> Sequence[tuple[str, float | None]]:
 
 
 def _limits_for(entity: EntityParts) -> Mapping[str, int | None]:
-    """Check the entity; gives the keys that it takes."""
+    """Check the entity; returns the keys that it may have."""
     names: dict[str, str | None] = {}
     for kind, name in entity:
         if kind in names:

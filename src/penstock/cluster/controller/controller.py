@@ -23,6 +23,13 @@ from penstock.cluster.controller.alter_partition import (
     InSyncChanged,
     decide_alter_partitions,
 )
+from penstock.cluster.controller.broker_health import (
+    decide_controlled_shutdown,
+    decide_disk_failure,
+    decide_fence,
+    decide_unfence,
+    decide_unregister,
+)
 from penstock.cluster.controller.brokers import (
     BrokerRegistration,
     ProducerIdBlock,
@@ -32,26 +39,19 @@ from penstock.cluster.controller.brokers import (
 )
 from penstock.cluster.controller.client_quotas import QuotaChange, QuotasAltered, decide_alter_quotas
 from penstock.cluster.controller.create_partitions import (
-    GrownTopic,
+    NewPartitions,
     PartitionsCreated,
     decide_create_partitions,
 )
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated, decide_create_topics
-from penstock.cluster.controller.decision import Charge, Decision, NotController, free_of_charge
-from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
+from penstock.cluster.controller.decision import Charge, Decision, NotController, no_charge
+from penstock.cluster.controller.delete_topics import TopicDeleted, TopicToDelete, decide_delete_topics
 from penstock.cluster.controller.elect_leaders import Elected, decide_elect_leaders, decide_rebalance
 from penstock.cluster.controller.features import (
     FeaturesUpdated,
     FeatureUpdate,
     decide_bootstrap,
     decide_update_features,
-)
-from penstock.cluster.controller.health import (
-    decide_controlled_shutdown,
-    decide_disk_failure,
-    decide_fence,
-    decide_unfence,
-    decide_unregister,
 )
 from penstock.cluster.controller.internal_topics import auto_created_topic
 from penstock.cluster.controller.partition_change import Election
@@ -64,7 +64,7 @@ from penstock.cluster.controller.scram_credentials import (
     decide_alter_credentials,
     decide_first_users,
 )
-from penstock.cluster.controller.settings_review import decide_review
+from penstock.cluster.controller.settings_review import decide_settings_review
 from penstock.cluster.metadata.applied import Subscriber
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -82,7 +82,7 @@ R = TypeVar("R")
 
 
 class Controller:
-    """`image` is what is known of the cluster, `config` this broker's settings as they hold now."""
+    """`image` is the state of the cluster, `config` the current settings of this broker."""
 
     def __init__(self, log: MetadataLog, settings: LiveConfig, randomness: random.Random) -> None:
         self._log = log
@@ -98,7 +98,7 @@ class Controller:
 
     @property
     def controller_id(self) -> int:
-        """The node that decides, or -1 when there is none at the moment."""
+        """The node id of the active controller, -1 for none."""
         leader_id = self._log.sink.leader_id
         return -1 if leader_id is None else leader_id
 
@@ -112,17 +112,17 @@ class Controller:
         return self._log.image
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Tell of every change of the image, whoever decided it."""
+        """Notify of every change of the image."""
         self._log.subscribe(subscriber)
 
     def topic_config(self, name: str) -> TopicConfig:
-        """Give the settings a topic works with."""
+        """The effective settings of a topic."""
         return topic_config(self.config, self.image.topic_settings(name))
 
     async def bootstrap(
         self, levels: Mapping[str, int] | None = None, *, users: Sequence[NewUser] = ()
     ) -> None:
-        """Make an empty log a cluster's, with its first users if any are named.
+        """Write the first records of a new cluster, and its first users.
 
         Raises `MetadataError` when it is from a version that works differently.
         """
@@ -132,8 +132,8 @@ class Controller:
             await self._mutate(lambda: decide_first_users(self.image, users, self._randomness))
 
     async def review_settings(self) -> None:
-        """Bring the metadata in line with the settings in this node's file, which is the active controller now."""
-        await self._mutate(lambda: decide_review(self.image, self.config))
+        """Apply the settings in the file of this node, which has become the active controller."""
+        await self._mutate(lambda: decide_settings_review(self.image, self.config))
 
     async def register_broker(self, broker: BrokerRegistration, *, fenced: bool) -> int:
         return await self._mutate(lambda: self._decide_register(broker, fenced))
@@ -141,13 +141,13 @@ class Controller:
     def _decide_register(self, broker: BrokerRegistration, fenced: bool) -> Decision[int]:
         known = self.image.brokers.get(broker.broker_id)
         if known is not None and known.incarnation_id == broker.incarnation_id:
-            return Decision([], known.epoch)  # its first try was answered too late
+            return Decision([], known.epoch)  # a retry of its registration
         return decide_register_broker(
             self.image, self.config, broker, epoch=self._log.sink.next_offset, fenced=fenced
         )
 
     async def create_topics(
-        self, topics: Sequence[NewTopic], *, validate_only: bool = False, charge: Charge = free_of_charge
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False, charge: Charge = no_charge
     ) -> list[TopicCreated]:
         return await self._mutate(
             lambda: decide_create_topics(self.image, self.config, topics, self._randomness, charge),
@@ -155,17 +155,17 @@ class Controller:
         )
 
     async def auto_create_topic(self, name: str) -> TopicCreated:
-        """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
+        """Create a topic on first use; TOPIC_ALREADY_EXISTS when another request was first."""
         created = await self.create_topics([auto_created_topic(self.image, self.config, name)])
         return created[0]
 
     async def delete_topics(
-        self, topics: Sequence[DoomedTopic], *, charge: Charge = free_of_charge
+        self, topics: Sequence[TopicToDelete], *, charge: Charge = no_charge
     ) -> list[TopicDeleted]:
         return await self._mutate(lambda: decide_delete_topics(self.image, self.config, topics, charge))
 
     async def create_partitions(
-        self, topics: Sequence[GrownTopic], *, validate_only: bool = False, charge: Charge = free_of_charge
+        self, topics: Sequence[NewPartitions], *, validate_only: bool = False, charge: Charge = no_charge
     ) -> list[PartitionsCreated]:
         return await self._mutate(
             lambda: decide_create_partitions(self.image, topics, self._randomness, charge),
@@ -221,7 +221,7 @@ class Controller:
         return await self._mutate(lambda: decide_elect_leaders(self.image, self.config, wanted, election))
 
     async def rebalance_leaders(self, tolerated_percent: int) -> int:
-        """Give leaderships back to preferred replicas; gives how many."""
+        """Elect preferred leaders; returns how many."""
         return await self._mutate(lambda: decide_rebalance(self.image, self.config, tolerated_percent))
 
     async def reassign(self, moves: Sequence[Move], *, may_change_factor: bool) -> list[Moved]:
@@ -232,7 +232,7 @@ class Controller:
     async def alter_partitions(
         self, broker_id: int, broker_epoch: int, changes: Sequence[InSyncChange]
     ) -> list[InSyncChanged]:
-        """Change in-sync sets as their leader asks. Raises `Refusal` to a broker that is not registered so."""
+        """Change in-sync sets as their leader requests. Raises `Refusal` for a stale broker epoch."""
         return await self._mutate(
             lambda: decide_alter_partitions(self.image, self.config, broker_id, broker_epoch, changes)
         )
@@ -250,7 +250,7 @@ class Controller:
     async def take_disk_offline(
         self, broker_id: int, broker_epoch: int, offline_log_dirs: Collection[bytes]
     ) -> None:
-        """Let others lead what a broker with a failed disk led."""
+        """Move leaderships away from a broker with a failed disk."""
         await self._mutate_broker(
             broker_id,
             broker_epoch,
@@ -258,7 +258,7 @@ class Controller:
         )
 
     async def drain_broker(self, broker_id: int, broker_epoch: int) -> None:
-        """Hand its leaderships over to others as far as they can take them."""
+        """Hand over a broker's leaderships where another replica can lead."""
         await self._mutate_broker(
             broker_id, broker_epoch, lambda: decide_controlled_shutdown(self.image, self.config, broker_id)
         )
@@ -266,7 +266,7 @@ class Controller:
     async def _mutate_broker(
         self, broker_id: int, broker_epoch: int, decide: Callable[[], Decision[None]]
     ) -> None:
-        """Decide about a broker as it registered under this epoch. Raises `Refusal` when it has registered anew."""
+        """Decide about a broker. Raises `Refusal` for a stale broker epoch."""
 
         def decide_in_epoch() -> Decision[None]:
             check_broker_epoch(self.image, broker_id, broker_epoch)
@@ -279,11 +279,11 @@ class Controller:
         await self._mutate(lambda: decide_unregister(self.image, self.config, broker_id))
 
     async def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> ProducerIdBlock:
-        """Give out the next producer ids. Raises `Refusal` to a broker that is not registered so."""
+        """Allocate the next producer ids. Raises `Refusal` for a stale broker epoch."""
         return await self._mutate(lambda: decide_producer_id_block(self.image, broker_id, broker_epoch))
 
     async def _mutate(self, decide: Callable[[], Decision[R]], *, validate_only: bool = False) -> R:
-        """Run to the end even when the caller gives up: what is in the log must also get into the image."""
+        """Finish even if the caller is cancelled: records in the log must also get into the image."""
         task = asyncio.ensure_future(self._run(decide, validate_only))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -291,7 +291,7 @@ class Controller:
 
     async def _run(self, decide: Callable[[], Decision[R]], validate_only: bool) -> R:
         async with self._lock:
-            if not self._log.sink.is_active:  # what another node knows may be out of date
+            if not self._log.sink.is_active:  # this node's image may be out of date
                 raise NotController("this node is not the active controller")
             records, result = decide()
             if records and not validate_only:
@@ -307,7 +307,9 @@ class Controller:
             self._settings.current = self.config.with_dynamic(
                 cluster_wide=self.image.cluster_settings(), per_broker=self.image.broker_settings(node_id)
             )
-        except ConfigError as error:  # together with this broker's file, which who decided it does not know
+        except (
+            ConfigError
+        ) as error:  # in combination with this broker's file, which the controller does not know
             log.error(  # noqa: TRY400
                 "Dynamic settings of broker %d cannot be applied, previous ones kept: %s", node_id, error
             )

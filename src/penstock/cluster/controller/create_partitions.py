@@ -17,8 +17,8 @@ from penstock.cluster.controller.decision import (
     Decision,
     Refusal,
     charge_for,
-    free_of_charge,
-    refuse_repeated,
+    no_charge,
+    refuse_duplicate,
     refuse_too_large,
 )
 from penstock.cluster.controller.delete_topics import UNKNOWN_NAME
@@ -29,8 +29,8 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
 
 
-class GrownTopic(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic and the number of partitions it shall have; `assignments` are the brokers of each new one."""
+class NewPartitions(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic and its new number of partitions; `assignments` are the brokers of each new partition."""
 
     name: str
     count: int
@@ -45,17 +45,17 @@ class PartitionsCreated(msgspec.Struct, frozen=True, kw_only=True):
 
 def decide_create_partitions(
     image: MetadataImage,
-    topics: Sequence[GrownTopic],
+    topics: Sequence[NewPartitions],
     randomness: random.Random,
-    charge: Charge = free_of_charge,
+    charge: Charge = no_charge,
 ) -> Decision[list[PartitionsCreated]]:
-    """Decide on every topic by itself."""
+    """Decide about each topic separately."""
     records: list[MetadataRecord] = []
     results: list[PartitionsCreated] = []
     occurrences = Counter(topic.name for topic in topics)
     for topic in {each.name: each for each in topics}.values():
         try:
-            refuse_repeated(occurrences[topic.name])
+            refuse_duplicate(occurrences[topic.name])
             made = _grow(image, topic, RECORDS_PER_DECISION_MAX - len(records), randomness)
             charge_for(charge, len(made))
         except Refusal as refusal:
@@ -67,7 +67,7 @@ def decide_create_partitions(
 
 
 def _grow(
-    image: MetadataImage, wanted: GrownTopic, count_max: int, randomness: random.Random
+    image: MetadataImage, wanted: NewPartitions, count_max: int, randomness: random.Random
 ) -> list[MetadataRecord]:
     topic = image.topic(wanted.name)
     if topic is None:
@@ -89,7 +89,7 @@ def _grow(
 
 
 def _assign(
-    image: MetadataImage, topic: Topic, wanted: GrownTopic, randomness: random.Random
+    image: MetadataImage, topic: Topic, wanted: NewPartitions, randomness: random.Random
 ) -> Sequence[Sequence[int]]:
     present = len(topic.partitions)
     additional = wanted.count - present

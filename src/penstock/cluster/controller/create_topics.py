@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from penstock.cluster import topic_names
 from penstock.cluster.controller.assignments import (
     check_manual_assignment,
     new_partition,
@@ -17,18 +16,19 @@ from penstock.cluster.controller.decision import (
     Decision,
     Refusal,
     charge_for,
-    free_of_charge,
-    refuse_repeated,
+    no_charge,
+    refuse_duplicate,
     refuse_too_large,
 )
 from penstock.cluster.controller.identifiers import new_topic_id
 from penstock.cluster.controller.placement import place_replicas
+from penstock.cluster.metadata import topic_names
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.config.broker import BrokerConfig
 from penstock.config.describe import Described, describe_topic
 from penstock.config.overrides import validate_topic_overrides
 from penstock.config.property import ConfigError
-from penstock.config.themes import replication
+from penstock.config.settings import replication
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import (
     ConfigRecord,
@@ -40,7 +40,7 @@ from penstock.protocol.wire import ZERO_UUID
 
 
 class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic to make. `assignments` are pairs of a partition and its brokers; -1 takes the broker's default."""
+    """A topic to create. `assignments` are pairs of a partition and its brokers; -1 means the default."""
 
     name: str
     num_partitions: int = -1
@@ -50,7 +50,7 @@ class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TopicCreated(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of it; the rest is meaningful when `error` is NONE."""
+    """The result; the other fields are set if `error` is NONE."""
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -66,15 +66,15 @@ def decide_create_topics(
     config: BrokerConfig,
     topics: Sequence[NewTopic],
     randomness: random.Random,
-    charge: Charge = free_of_charge,
+    charge: Charge = no_charge,
 ) -> Decision[list[TopicCreated]]:
-    """Decide on every topic by itself: one that cannot be made does not stop the others."""
+    """Decide about each topic separately."""
     records: list[MetadataRecord] = []
     results: list[TopicCreated] = []
     occurrences = Counter(topic.name for topic in topics)
     for topic in {each.name: each for each in topics}.values():
         try:
-            refuse_repeated(occurrences[topic.name])
+            refuse_duplicate(occurrences[topic.name])
             made, result = _create(image, config, topic, randomness)
             refuse_too_large(len(records) + len(made))
             charge_for(charge, result.num_partitions)
@@ -96,7 +96,7 @@ def _create(
     partitions: list[PartitionRecord] = [
         new_partition(image, topic_id, number, replicas) for number, replicas in enumerate(assignments)
     ]
-    # Settings stand between the topic and its partitions, so that a log is never made without them.
+    # Settings come before the partitions, so that a log is never created without them.
     records: list[MetadataRecord] = [
         TopicRecord(name=topic.name, topic_id=topic_id),
         *(

@@ -1,11 +1,11 @@
-"""What a decision gives: the records that make it so, and the answers. Decisions read the image and change nothing."""
+"""The result of a decision: records and answers. Decisions read the image and change nothing."""
 
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
 
 R = TypeVar("R")
 
@@ -19,13 +19,13 @@ class Decision(NamedTuple, Generic[R]):
 
 
 class NotController(LogError):
-    """Another node decides, or will: whether what was appended stands is not known here."""
+    """Another node is, or will be, the controller: whether an append was committed is not known here."""
 
     code = ErrorCode.NOT_CONTROLLER
 
 
 class Refusal(Exception):
-    """Why one item of a request cannot be done: an error code and the words for it."""
+    """One item of a request is refused, with an error code and a message."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -34,28 +34,28 @@ class Refusal(Exception):
 
 
 Charge = Callable[[int], ErrorCode]
-"""Puts so many partitions made or deleted on the account of who asks (KIP-599); anything but NONE refuses them."""
+"""Charges created or deleted partitions to a client's quota (KIP-599); an error refuses them."""
 
 
-def free_of_charge(_partitions: int) -> ErrorCode:
-    """Nobody's account: the broker's own doing."""
+def no_charge(_partitions: int) -> ErrorCode:
+    """Charge nobody: the broker acts for itself."""
     return ErrorCode.NONE
 
 
 def charge_for(charge: Charge, partitions: int) -> None:
-    """Refuse what exceeds the quota of who asks."""
+    """Refuse partitions that exceed the client's quota."""
     code = charge(partitions)
     if code:
         raise Refusal(code, "The throttling quota has been exceeded.")
 
 
-def refuse_repeated(occurrences: int) -> None:
-    """Refuse a topic that one request names more than once: which of them is meant?"""
+def refuse_duplicate(occurrences: int) -> None:
+    """Refuse a topic that a request names more than once."""
     if occurrences > 1:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 
 def refuse_too_large(record_count: int, record_count_max: int = RECORDS_PER_DECISION_MAX) -> None:
-    """Refuse what would not fit into one batch of the metadata log."""
+    """Refuse a decision that does not fit into one batch of the metadata log."""
     if record_count > record_count_max:
         raise Refusal(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")

@@ -1,15 +1,15 @@
-"""Decides DeleteTopics: topics named or identified, each once."""
+"""Decides DeleteTopics: topics given by name or by id."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from penstock.cluster.controller.decision import Charge, Decision, Refusal, charge_for, free_of_charge
+from penstock.cluster.controller.decision import Charge, Decision, Refusal, charge_for, no_charge
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Topic
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes import replication
+from penstock.config.settings import replication
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord, RemoveTopicRecord
 from penstock.protocol.wire import ZERO_UUID
@@ -19,7 +19,7 @@ UNKNOWN_ID = "This server does not host this topic ID."
 NAMED_TWICE = "The provided topic name maps to an ID that was already supplied."
 
 
-class DoomedTopic(msgspec.Struct, frozen=True, kw_only=True):
+class TopicToDelete(msgspec.Struct, frozen=True, kw_only=True):
     """A topic to delete, by name or by id, not both."""
 
     name: str | None = None
@@ -36,15 +36,15 @@ class TopicDeleted(msgspec.Struct, frozen=True, kw_only=True):
 def decide_delete_topics(
     image: MetadataImage,
     config: BrokerConfig,
-    topics: Sequence[DoomedTopic],
-    charge: Charge = free_of_charge,
+    topics: Sequence[TopicToDelete],
+    charge: Charge = no_charge,
 ) -> Decision[list[TopicDeleted]]:
-    """Decide on every topic by itself. The name of one given by id is told only when it exists."""
+    """Decide about each topic separately. The result has the name of a topic given by id only if it exists."""
     records: list[MetadataRecord] = []
     results: list[TopicDeleted] = []
     occurrences = Counter(topics)
     given_ids = {each.topic_id for each in topics if each.name is None}
-    named_twice = {  # by name and by id: neither counts
+    named_twice = {  # by name and by id: both are refused
         topic.topic_id: topic.name
         for each in topics
         if each.name is not None and (topic := image.topic(each.name)) and topic.topic_id in given_ids
@@ -71,7 +71,7 @@ def decide_delete_topics(
     return Decision(records, results)
 
 
-def _find(image: MetadataImage, config: BrokerConfig, wanted: DoomedTopic, occurrences: int) -> Topic:
+def _find(image: MetadataImage, config: BrokerConfig, wanted: TopicToDelete, occurrences: int) -> Topic:
     if not config[replication.DELETE_TOPIC_ENABLE]:
         raise Refusal(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
     if wanted.name is None and wanted.topic_id == ZERO_UUID:

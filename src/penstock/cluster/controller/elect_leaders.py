@@ -1,7 +1,6 @@
-"""Decides ElectLeaders: the preferred leaders, or any leader at all, where somebody asks for it.
+"""Decides ElectLeaders: preferred or unclean leader elections on request.
 
-The same decision, for partitions whose preferred leader could lead but does not, is what the controller's own
-rebalancing asks for now and then.
+The controller's own rebalancing uses the same decision, for partitions whose preferred replica could lead but does not.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +10,7 @@ import msgspec
 
 from penstock.cluster.controller.decision import RECORDS_PER_DECISION_MAX, Decision
 from penstock.cluster.controller.election_rules import ElectionRules
-from penstock.cluster.controller.partition_change import Election, Wish, change_partition
+from penstock.cluster.controller.partition_change import Election, RequestedChange, change_partition
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import NO_LEADER
 from penstock.config.broker import BrokerConfig
@@ -31,11 +30,11 @@ class Elected(msgspec.Struct, frozen=True, kw_only=True):
 def decide_elect_leaders(
     image: MetadataImage, config: BrokerConfig, wanted: Iterable[tuple[str, int]] | None, election: Election
 ) -> Decision[list[Elected]]:
-    """Hold an election for each, or for all that need one when none is named."""
+    """Hold elections for the named partitions; None means all that need one."""
     rules = ElectionRules(image, config)
     records: list[MetadataRecord] = []
     results: list[Elected] = []
-    for name, number in _everything(image) if wanted is None else wanted:
+    for name, number in _all_partitions(image) if wanted is None else wanted:
         result, record = _elect(image, rules, name, number, election)
         if record is not None:
             records.append(record)
@@ -45,10 +44,10 @@ def decide_elect_leaders(
 
 
 def decide_rebalance(image: MetadataImage, config: BrokerConfig, tolerated_percent: int) -> Decision[int]:
-    """Give leaderships back to preferred replicas where more than a tolerated share of a broker's is elsewhere."""
+    """Elect the preferred leaders of brokers that lack more than a tolerated share of their leaderships."""
     preferred: dict[int, int] = {}
     missing: dict[int, list[tuple[str, int]]] = {}
-    for name, number in _everything(image):
+    for name, number in _all_partitions(image):
         partition = image.topics[name].partitions[number]
         first = partition.replicas[0]
         preferred[first] = preferred.get(first, 0) + 1
@@ -64,7 +63,7 @@ def decide_rebalance(image: MetadataImage, config: BrokerConfig, tolerated_perce
     return Decision(records, sum(each.error is ErrorCode.NONE for each in results))
 
 
-def _everything(image: MetadataImage) -> Iterator[tuple[str, int]]:
+def _all_partitions(image: MetadataImage) -> Iterator[tuple[str, int]]:
     for name, topic in image.topics.items():
         for number in topic.partitions:
             yield name, number
@@ -82,7 +81,7 @@ def _elect(
     is_needed = partition.leader != partition.replicas[0] if is_preferred else partition.leader == NO_LEADER
     if not is_needed:
         return _refused(name, number, ErrorCode.ELECTION_NOT_NEEDED, _NOT_NEEDED)
-    record = change_partition(topic.topic_id, number, partition, Wish(), rules.of(name, election))
+    record = change_partition(topic.topic_id, number, partition, RequestedChange(), rules.of(name, election))
     if record is not None:
         return Elected(topic=name, partition=number), record
     missing = (

@@ -1,4 +1,4 @@
-"""What the settings and the health of brokers say about the elections of one topic."""
+"""The election rules of topics, from settings and the health of brokers."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,12 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
-from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
+from penstock.config.settings.topic import MIN_INSYNC_REPLICAS
 from penstock.config.topic import TopicConfig
 
 
 class ElectionRules:
-    """The rules of each topic as of one state of the image; `may_lead` says which brokers are fit to."""
-
-    __slots__ = ("_config", "_has_elr", "_image", "_may_lead", "_may_stay", "_min_isr", "_topics")
+    """The rules of each topic for one state of the image; `may_lead` decides which brokers may lead."""
 
     def __init__(
         self, image: MetadataImage, config: BrokerConfig, may_lead: Callable[[int], bool] | None = None
@@ -30,7 +28,7 @@ class ElectionRules:
         self._topics: dict[str, TopicConfig] = {}
 
     def of(self, topic: str, election: Election | None = None) -> Rules:
-        """Give the rules of a topic; without an election the one that its settings allow."""
+        """The rules of a topic; the default election is the one that its settings allow."""
         config = self.config_of(topic)
         if election is None:
             is_unclean_allowed = config.unclean_leader_election_enable
@@ -45,7 +43,7 @@ class ElectionRules:
         )
 
     def min_isr_of(self, topic: str) -> int:
-        """Give the lowest `min.insync.replicas` that any leader of the topic may go by."""
+        """The lowest `min.insync.replicas` that any leader of the topic may use."""
         if MIN_INSYNC_REPLICAS.name in self._image.topic_settings(topic):
             return self.config_of(topic).min_insync_replicas
         if self._min_isr is None:

@@ -1,4 +1,4 @@
-"""Decides which features are switched on, at which level, for the whole cluster (KIP-584)."""
+"""Decides UpdateFeatures: the feature levels of the whole cluster (KIP-584)."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
-from penstock.cluster.controller.min_isr_default import settle_min_isr
+from penstock.cluster.controller.min_isr_default import decide_min_isr
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import (
@@ -21,7 +21,7 @@ from penstock.protocol.messages.metadata_records import FeatureLevelRecord, Meta
 
 
 class UpgradeType(enum.IntEnum):
-    """Whether a lower level is meant, as the protocol numbers it (KIP-778)."""
+    """Whether the level may be lowered, with the protocol's numbers (KIP-778)."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -35,7 +35,7 @@ class FeatureUpdate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeaturesUpdated(msgspec.Struct, frozen=True, kw_only=True):
-    """All updates of a request are taken, or none."""
+    """The result of a request: all updates are made, or none."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -56,7 +56,7 @@ def decide_bootstrap(
     records: list[MetadataRecord] = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in chosen.items() if level > 0
     ]
-    return Decision([*records, *settle_min_isr(image, config, chosen)], None)
+    return Decision([*records, *decide_min_isr(image, config, chosen)], None)
 
 
 def _check_workable(image: MetadataImage) -> None:
@@ -84,7 +84,7 @@ def decide_update_features(
         if update.level != image.features.levels.get(update.name, 0)
     ]
     wanted = {update.name: update.level for update in updates}
-    return Decision([*records, *settle_min_isr(image, config, wanted)], FeaturesUpdated())
+    return Decision([*records, *decide_min_isr(image, config, wanted)], FeaturesUpdated())
 
 
 def _check(image: MetadataImage, update: FeatureUpdate) -> None:

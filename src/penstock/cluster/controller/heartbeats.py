@@ -1,11 +1,11 @@
-"""Which brokers are alive, as the controller sees it. Pure: the time is an argument.
+"""Which brokers are alive, from the controller's view. Pure: the time is an argument.
 
     fenced ──caught up with its registration──> active ──wants to stop──> draining ──leads nothing──> may stop
       ^                                           │
-      └──────── not heard of for a session ───────┘
+      └────── no heartbeat for a session ─────────┘
 
-Only the active controller keeps this, and it starts anew with every controller: each broker then has a whole session
-to be heard of.
+Only the active controller keeps this state. A new controller starts with none: each broker then has a whole session to
+send a heartbeat.
 """
 
 import enum
@@ -13,8 +13,8 @@ import enum
 import msgspec
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a heartbeat says: how far the broker knows the metadata, and what it would like to be.
+class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a heartbeat: the last metadata offset that the broker has applied, and the state that it wants.
 
     `offline_log_dirs` are its directories that have failed (KIP-858).
     """
@@ -25,8 +25,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     offline_log_dirs: tuple[bytes, ...] = ()
 
 
-class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """What the metadata says of the broker."""
+class BrokerCondition(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of the broker in the metadata."""
 
     is_fenced: bool
     is_draining: bool
@@ -34,36 +34,34 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     has_leaderships: bool
 
 
-class Verdict(enum.Enum):
-    """What to do about a broker that was heard of."""
+class HeartbeatAction(enum.Enum):
+    """The controller's reaction to a heartbeat."""
 
     STAY = "stay"
     UNFENCE = "unfence"
     FENCE = "fence"
     DRAIN = "drain"
-    STOP = "stop"  # it may go
+    STOP = "stop"  # it may stop now
 
 
-def judge(condition: Condition, wanted: Wanted, *, has_drained: bool) -> Verdict:
-    """Decide about one heartbeat. `has_drained`: the others know of the new leaders."""
+def decide_heartbeat(condition: BrokerCondition, wanted: Heartbeat, *, has_drained: bool) -> HeartbeatAction:
+    """Decide about one heartbeat. `has_drained`: the other brokers know the new leaders."""
     if condition.is_fenced:
         if wanted.wants_shutdown:
-            return Verdict.STOP
+            return HeartbeatAction.STOP
         is_current = wanted.metadata_offset >= condition.registered_at
-        return Verdict.UNFENCE if is_current and not wanted.wants_fence else Verdict.STAY
+        return HeartbeatAction.UNFENCE if is_current and not wanted.wants_fence else HeartbeatAction.STAY
     if wanted.wants_fence:
-        return Verdict.STOP if wanted.wants_shutdown else Verdict.FENCE
+        return HeartbeatAction.STOP if wanted.wants_shutdown else HeartbeatAction.FENCE
     if not wanted.wants_shutdown:
-        return Verdict.STAY
+        return HeartbeatAction.STAY
     if not condition.is_draining:
-        return Verdict.DRAIN
-    return Verdict.STOP if not condition.has_leaderships and has_drained else Verdict.STAY
+        return HeartbeatAction.DRAIN
+    return HeartbeatAction.STOP if not condition.has_leaderships and has_drained else HeartbeatAction.STAY
 
 
 class Sessions:
-    """When each broker was last heard of, and how far it knew the metadata then."""
-
-    __slots__ = ("_draining_since", "_heard_ms", "_offsets", "timeout_ms")
+    """The time of each broker's last heartbeat, and the metadata offset in it."""
 
     def __init__(self, timeout_ms: int) -> None:
         self.timeout_ms = timeout_ms
@@ -76,7 +74,7 @@ class Sessions:
         self._offsets[broker_id] = metadata_offset
 
     def expect(self, broker_id: int, now_ms: int) -> None:
-        """A broker that this controller has not heard of yet has a session to show itself."""
+        """Give a broker that has sent this controller no heartbeat yet a whole session."""
         self._heard_ms.setdefault(broker_id, now_ms)
 
     def forget(self, broker_id: int) -> None:
@@ -92,7 +90,7 @@ class Sessions:
         return self._heard_ms.get(broker_id)
 
     def expired(self, now_ms: int) -> list[int]:
-        """The brokers that were not heard of for a session, the longest silent first."""
+        """The brokers whose sessions have ended, the oldest heartbeat first."""
         silent = [each for each in self._heard_ms if not self.is_alive(each, now_ms)]
         return sorted(silent, key=lambda each: (self._heard_ms[each], each))
 
@@ -100,13 +98,13 @@ class Sessions:
         return min(self._heard_ms.values()) + self.timeout_ms if self._heard_ms else None
 
     def draining(self, broker_id: int, offset: int) -> None:
-        """Note at which offset a broker's leaderships were handed over."""
+        """Remember the offset at which a broker's leaderships were handed over."""
         self._draining_since[broker_id] = offset
 
     def has_drained(self, broker_id: int) -> bool:
-        """Whether every other broker that is heard of knows who leads instead."""
+        """Whether every other live broker knows the new leaders."""
         since = self._draining_since.get(broker_id)
         if since is None:
-            return True  # by an earlier controller: the others had time to hear of it
+            return True  # an earlier controller handed them over: the others have had time to learn of it
         others = [offset for each, offset in self._offsets.items() if each != broker_id]
         return all(offset >= since for offset in others)

@@ -3,7 +3,7 @@
 import random
 import uuid
 
-from penstock.storage.directory_files import encode_uuid
+from penstock.storage.directory.metadata_files import encode_uuid
 
 # Kafka keeps the first hundred ids for itself: ids of directories that are lost or unassigned, the metadata topic's.
 _RESERVED_BELOW = 100

@@ -1,4 +1,4 @@
-"""What a topic's setting is on one broker or another where the topic does not set it itself."""
+"""The values of a topic setting that the topic inherits from brokers."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from penstock.config.property import Property
 
 
 def inherited_values(image: MetadataImage, config: BrokerConfig, prop: Property[int]) -> set[int]:
-    """Every value that some broker has: the cluster's default, and what single brokers set.
+    """All values that any broker has: the cluster's default, and those set on single brokers.
 
-    What a broker's file says is not in the metadata: `config`, the controller's own, stands for all of them.
+    The brokers' files are not in the metadata: `config`, the controller's own, is taken for all of them.
     """
     values = {_value_under(config, prop, {})}
     for broker_id in image.brokers:

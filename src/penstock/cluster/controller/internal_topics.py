@@ -1,14 +1,14 @@
-"""Topics that come into being by themselves: the coordinators' own, and any other where the settings allow it."""
+"""Topics that are created on first use: those of the coordinators, and others if the settings allow it."""
 
-from penstock.cluster import topic_names
 from penstock.cluster.controller.create_topics import NewTopic
+from penstock.cluster.metadata import topic_names
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes import coordinators
+from penstock.config.settings import coordinators
 
 
 def auto_created_topic(image: MetadataImage, config: BrokerConfig, name: str) -> NewTopic:
-    """Say how a topic is made that nobody made.
+    """The settings of a topic that is created on first use.
 
     The coordinators' topics want three replicas, which a cluster of one could never give: they take as many as there
     are brokers, and in-sync minima are lowered with them.
@@ -47,7 +47,7 @@ def auto_created_topic(image: MetadataImage, config: BrokerConfig, name: str) ->
             name=name,
             num_partitions=config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS],
             replication_factor=replicas,
-            configs=(  # not compacted: an update is no less needed than the one before; the coordinator cuts the log
+            configs=(  # not compacted: every update is needed; the coordinator deletes old records
                 ("cleanup.policy", "delete"),
                 ("compression.type", "producer"),
                 ("min.insync.replicas", str(min_isr)),

@@ -1,8 +1,8 @@
-"""The brokers of the cluster as the active controller keeps them: who registers, who is heard of, who is fenced.
+"""The sessions of brokers with the active controller: registration, heartbeats, fencing, controlled shutdown.
 
-A broker registers, which makes it known but fenced; is unfenced by a heartbeat that shows it knows the metadata up to
-its registration; and is fenced again when it is not heard of for a session, or as soon as nobody listens at its address
-any more (`doubts`). One that wants to stop hands its leaderships over first.
+A broker that registers is fenced. A heartbeat unfences it when the broker knows the metadata up to its registration. It
+is fenced again after a session without heartbeats, or as soon as its address refuses connections
+(`failure_detector`). A broker that shuts down hands over its leaderships first.
 """
 
 import asyncio
@@ -11,20 +11,26 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from penstock.cluster.controller.broker_health import has_leaderships
 from penstock.cluster.controller.brokers import BrokerRegistration, check_broker_epoch
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.doubts import Doubts
-from penstock.cluster.controller.health import has_leaderships
-from penstock.cluster.controller.heartbeats import Condition, Sessions, Verdict, Wanted, judge
-from penstock.config.themes.replication import BROKER_HEARTBEAT_INTERVAL_MS, BROKER_SESSION_TIMEOUT_MS
-from penstock.observability.clock import Clock, sleep_or
+from penstock.cluster.controller.failure_detector import FailureDetector
+from penstock.cluster.controller.heartbeats import (
+    BrokerCondition,
+    Heartbeat,
+    HeartbeatAction,
+    Sessions,
+    decide_heartbeat,
+)
+from penstock.config.settings.replication import BROKER_HEARTBEAT_INTERVAL_MS, BROKER_SESSION_TIMEOUT_MS
 from penstock.protocol.errors import ErrorCode
+from penstock.runtime.clock import Clock, sleep_or
 
 log = logging.getLogger(__name__)
 
 Refuses = Callable[[int], Awaitable[bool]]
-"""Whether a broker's listener refuses connections. Where there is no answer it does not."""
+"""Whether a broker's listener refuses connections. No answer is no refusal."""
 
 
 class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,25 +40,25 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Membership:
-    """Kept by one controller, from when it becomes active until it is not any more."""
+    """Lives as long as this node is the active controller."""
 
     def __init__(self, controller: Controller, clock: Clock, refuses: Refuses) -> None:
         self._controller = controller
         self._clock = clock
         self._refuses = refuses
         self._sessions = Sessions(controller.config[BROKER_SESSION_TIMEOUT_MS])
-        self._doubts = Doubts(controller.config[BROKER_HEARTBEAT_INTERVAL_MS])
+        self._detector = FailureDetector(controller.config[BROKER_HEARTBEAT_INTERVAL_MS])
         self._sooner = asyncio.Event()
         for broker in controller.image.brokers.values():
             if not broker.fenced and broker.broker_id != controller.config.node_id:
                 self._sessions.expect(broker.broker_id, self._now_ms())
-                self._doubts.expect(broker.broker_id, self._now_ms())
+                self._detector.expect(broker.broker_id, self._now_ms())
 
     def _now_ms(self) -> int:
         return int(self._clock.monotonic_ms())
 
     async def register(self, broker: BrokerRegistration, cluster_id: str) -> int:
-        """Make a broker known, and give its epoch. Raises `Refusal`."""
+        """Register a broker; returns its epoch. Raises `Refusal`."""
         image = self._controller.image
         if cluster_id != image.cluster_id:
             raise Refusal(
@@ -73,7 +79,7 @@ class Membership:
             )
         epoch = await self._controller.register_broker(broker, fenced=True)
         if known is None or known.incarnation_id != broker.incarnation_id:
-            self._doubts.registers(broker.broker_id)
+            self._detector.on_registration(broker.broker_id)
         self._heard(broker.broker_id, -1)
         return epoch
 
@@ -81,55 +87,56 @@ class Membership:
         now_ms = self._now_ms()
         is_first = self._next_ms() is None
         self._sessions.heard(broker_id, now_ms, metadata_offset)
-        self._doubts.heard(broker_id, now_ms)
+        self._detector.on_heartbeat(broker_id, now_ms)
         if is_first:
             self._sooner.set()
 
     def lost(self, broker_id: int) -> None:
-        """The connection on which a broker's heartbeats came has ended."""
-        self._doubts.lost(broker_id, self._now_ms())
+        """The connection of a broker's heartbeats has ended."""
+        self._detector.on_disconnect(broker_id, self._now_ms())
         self._sooner.set()
 
-    async def heartbeat(self, broker_id: int, broker_epoch: int, wanted: Wanted) -> HeartbeatAnswer:
-        """Take in that a broker is alive, and act on what it wants to be. Raises `Refusal`."""
+    async def heartbeat(self, broker_id: int, broker_epoch: int, wanted: Heartbeat) -> HeartbeatAnswer:
+        """Extend a broker's session, and change its state as it asks. Raises `Refusal`."""
         controller = self._controller
         check_broker_epoch(controller.image, broker_id, broker_epoch)
-        if broker_id != controller.config.node_id:  # the controller's own broker needs no proof of life
+        if broker_id != controller.config.node_id:  # the controller's own broker has no session
             self._heard(broker_id, wanted.metadata_offset)
         if wanted.offline_log_dirs and not controller.image.brokers[broker_id].has_failed_disk:
             await self._take_disk_offline(broker_id, broker_epoch, wanted)
             check_broker_epoch(controller.image, broker_id, broker_epoch)
         broker = controller.image.brokers[broker_id]
-        condition = Condition(
+        condition = BrokerCondition(
             is_fenced=broker.fenced,
             is_draining=broker.in_controlled_shutdown,
             registered_at=broker.epoch,
             has_leaderships=wanted.wants_shutdown and has_leaderships(controller.image, broker_id),
         )
-        verdict = judge(condition, wanted, has_drained=self._sessions.has_drained(broker_id))
-        if verdict is Verdict.UNFENCE:
+        verdict = decide_heartbeat(condition, wanted, has_drained=self._sessions.has_drained(broker_id))
+        if verdict is HeartbeatAction.UNFENCE:
             await controller.unfence_broker(broker_id, broker_epoch)
-        elif verdict is Verdict.FENCE:
+        elif verdict is HeartbeatAction.FENCE:
             await controller.fence_broker(broker_id, broker_epoch)
-        elif verdict is Verdict.DRAIN:
+        elif verdict is HeartbeatAction.DRAIN:
             await controller.drain_broker(broker_id, broker_epoch)
             self._sessions.draining(broker_id, controller.image.offset)
-        elif verdict is Verdict.STOP:
+        elif verdict is HeartbeatAction.STOP:
             await controller.fence_broker(broker_id, broker_epoch)
             self._forget(broker_id)
         after = controller.image.brokers.get(broker_id)
         return HeartbeatAnswer(
             is_caught_up=wanted.metadata_offset >= broker.epoch,
             is_fenced=after is None or after.fenced,
-            should_shut_down=verdict is Verdict.STOP,
+            should_shut_down=verdict is HeartbeatAction.STOP,
         )
 
-    async def _take_disk_offline(self, broker_id: int, broker_epoch: int, wanted: Wanted) -> None:
+    async def _take_disk_offline(self, broker_id: int, broker_epoch: int, wanted: Heartbeat) -> None:
         await self._controller.take_disk_offline(broker_id, broker_epoch, wanted.offline_log_dirs)
         broker = self._controller.image.brokers.get(broker_id)
         if broker is not None and broker.has_failed_disk:
             log.warning(
-                "the disk of broker %d has failed: others lead what they can of what it led", broker_id
+                "Disk failure on broker %d: other replicas take over its leaderships where possible",
+                broker_id,
             )
 
     def is_alive(self, broker_id: int) -> bool:
@@ -137,44 +144,44 @@ class Membership:
 
     def _forget(self, broker_id: int) -> None:
         self._sessions.forget(broker_id)
-        self._doubts.forget(broker_id)
+        self._detector.forget(broker_id)
 
     async def watch(self) -> None:
-        """Fence whoever is gone, or is not heard of for a session, until cancelled."""
+        """Fence brokers that are dead, or that sent no heartbeat for a session, until cancelled."""
         while True:
-            await self._next_turn()
-            await self._look()
+            await self._wait_until_due()
+            await self._probe_brokers()
             for broker_id in self._sessions.expired(self._now_ms()):
-                if not self.is_alive(broker_id):  # it may have been heard of while another was fenced
-                    await self._fence(broker_id, f"it was not heard of for {self._sessions.timeout_ms} ms")
+                if not self.is_alive(broker_id):  # a heartbeat may have come while another broker was fenced
+                    await self._fence(broker_id, f"no heartbeat for {self._sessions.timeout_ms} ms")
 
-    async def _look(self) -> None:
-        """Fence those that nobody can have heard of because they are gone: see `doubts`."""
+    async def _probe_brokers(self) -> None:
+        """Fence the brokers whose addresses refuse connections: see `failure_detector`."""
         brokers = self._controller.image.brokers
-        looked_at = [
+        probed = [
             each
-            for each in self._doubts.begin(self._now_ms())
-            if each in brokers and not brokers[each].fenced  # else it leads nothing that another could
+            for each in self._detector.begin_probes(self._now_ms())
+            if each in brokers and not brokers[each].fenced  # a fenced one leads nothing
         ]
-        refusals = await asyncio.gather(*map(self._refuses, looked_at))
-        for broker_id, refuses in zip(looked_at, refusals, strict=True):
-            if self._doubts.is_dead(broker_id, refuses=refuses):
-                await self._fence(broker_id, "nobody listens at its address any more")
+        refusals = await asyncio.gather(*map(self._refuses, probed))
+        for broker_id, refuses in zip(probed, refusals, strict=True):
+            if self._detector.is_dead(broker_id, refuses=refuses):
+                await self._fence(broker_id, "its address refuses connections")
 
     async def _fence(self, broker_id: int, reason: str) -> None:
         broker = self._controller.image.brokers.get(broker_id)
         last_heard_ms = self._sessions.last_heard_ms(broker_id)
-        if broker is not None:  # else it was removed, and nobody misses it
+        if broker is not None:  # else it was unregistered
             try:
                 await self._controller.fence_broker(broker_id, broker.epoch)
-            except Refusal:  # it registered anew meanwhile, and is fenced until it is heard of
+            except Refusal:  # it has registered again, and is fenced until its next heartbeat
                 return
             log.warning("Fenced broker %d: %s", broker_id, reason)
         if self._sessions.last_heard_ms(broker_id) == last_heard_ms:
             self._forget(broker_id)
 
-    async def _next_turn(self) -> None:
-        """Wait until there is something to look at, or to give up."""
+    async def _wait_until_due(self) -> None:
+        """Wait until a probe is due or a session ends."""
         self._sooner.clear()
         next_ms = self._next_ms()
         if next_ms is None:
@@ -183,5 +190,5 @@ class Membership:
         await sleep_or(self._clock, max(1, next_ms - self._now_ms()), self._sooner)
 
     def _next_ms(self) -> int | None:
-        times = (self._sessions.next_expiry_ms(), self._doubts.next_ms)
+        times = (self._sessions.next_expiry_ms(), self._detector.next_probe_ms)
         return min((each for each in times if each is not None), default=None)

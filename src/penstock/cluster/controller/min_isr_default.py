@@ -14,7 +14,7 @@ from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import render
-from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
+from penstock.config.settings.topic import MIN_INSYNC_REPLICAS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import ConfigRecord
 
@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 _NAME = MIN_INSYNC_REPLICAS.name
 
 
-def settle_min_isr(
+def decide_min_isr(
     image: MetadataImage, config: BrokerConfig, levels: Mapping[str, int]
 ) -> list[ConfigRecord]:
-    """What goes with these levels of features."""
+    """The records that set the cluster's default when these feature levels need one."""
     if _has_elr(image) or levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) <= 0:
         return []
     in_file = config.static_settings().get(_NAME, render(MIN_INSYNC_REPLICAS.default))
@@ -42,7 +42,7 @@ def settle_min_isr(
 
 
 def check_min_isr(image: MetadataImage, broker: str, *, is_named: bool, after: Mapping[str, str]) -> None:
-    """Raises `Refusal` when the settings of a broker, or of all ("") where they keep it, may not become these.
+    """Raise `Refusal` if the settings of a broker, or of all brokers (""), may not become these.
 
     A value that one broker has from before can still be removed.
     """
@@ -62,12 +62,12 @@ def check_min_isr(image: MetadataImage, broker: str, *, is_named: bool, after: M
 
 
 def warn_of_other_value(image: MetadataImage, config: BrokerConfig) -> None:
-    """Who changes the file of a broker should hear that the cluster has a value of its own."""
+    """Log that the value in a broker's file is ignored: the cluster has its own."""
     in_file, of_cluster = config.static_settings().get(_NAME), image.cluster_settings().get(_NAME)
     if in_file is not None and of_cluster is not None and in_file != of_cluster:
         log.warning(
-            "%s is %s in this broker's own settings and %s for the cluster, which counts. To change it for all "
-            "brokers: penstock config set brokers %s=%s",
+            "Ignored %s=%s in this broker's own settings: the cluster has %s. To change it for all brokers: "
+            "penstock config set brokers %s=%s",
             _NAME,
             in_file,
             of_cluster,

@@ -1,12 +1,13 @@
-"""What becomes of one partition when its replicas, its in-sync set or the health of brokers change.
+"""Computes the new state of a partition when its replicas, its in-sync set or the health of brokers change.
 
-Who may lead: a member of the in-sync set; when that is empty, one of the eligible replicas (KIP-966: those that left a
-set which is smaller than `min.insync.replicas` without them, so that nothing was committed that they lack). They are
-cleared as soon as the in-sync set can commit without them: here, and in `settings_review` when settings change. Anybody
-else only by an unclean election, which has to be asked for or allowed by `unclean.leader.election.enable`.
+A member of the in-sync set may lead. If that set is empty, an eligible leader replica may (KIP-966: replicas that left
+a set which is smaller than `min.insync.replicas` without them, so nothing was committed that they lack). These are
+cleared as soon as the in-sync set can commit without them: here, and in `settings_review` when settings change. Any
+other replica leads only by an unclean election, which must be requested, or allowed by
+`unclean.leader.election.enable`.
 
-A partition's leader epoch is raised by naming its leader in the record, even the same one. That is done whenever a
-broker leaves the replicas, so that whatever it still does as a member is refused.
+A record with a leader, even the same one, begins a new leader epoch. That is done whenever a broker leaves the
+replicas, so that its further requests as a member are refused.
 """
 
 import enum
@@ -23,7 +24,7 @@ _NO_RECOVERY_CHANGE = -1
 
 
 class Election(enum.Enum):
-    """Which leader is wanted: the first replica if it can be, any that can, or any at all."""
+    """The kind of election: the first replica, any in-sync or eligible replica, or any replica at all."""
 
     PREFERRED = enum.auto()
     ONLINE = enum.auto()
@@ -31,10 +32,10 @@ class Election(enum.Enum):
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for the partition's topic and cluster at the moment of the change.
+    """The rules for the partition's topic at the time of the change.
 
-    A leader that may not be elected, but `may_stay`, leads on where nobody else could: its disk has failed, and what it
-    has can still be read.
+    A leader that may not be elected, but `may_stay`, keeps leading if no other replica can: its disk has failed, and
+    its records can still be read.
     """
 
     may_lead: Callable[[int], bool]
@@ -45,10 +46,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     directory_of: Callable[[int], bytes] = lambda _broker_id: DIRECTORY_UNASSIGNED
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What shall change; what is None stays. `lost_data` names brokers that may have lost committed records.
+class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes to make; None changes nothing. `lost_data` are brokers that may have lost committed records.
 
-    Those in `lost_disk` hold nothing any more in the directory that they had.
+    The brokers in `lost_disk` have lost their directory with all records.
     """
 
     isr: tuple[int, ...] | None = None
@@ -61,9 +62,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def change_partition(
-    topic_id: bytes, number: int, before: Partition, wish: Wish, rules: Rules
+    topic_id: bytes, number: int, before: Partition, wish: RequestedChange, rules: Rules
 ) -> PartitionChangeRecord | None:
-    """Give the record that grants the wish, or None when nothing changes."""
+    """Make the record of a requested change; None when nothing changes."""
     target = _complete_reassignment(_granted(before, wish))
     target = _with_eligible(before, target, wish.lost_data, rules)
     leader, is_clean = _elect(before, target, rules)
@@ -76,7 +77,7 @@ def change_partition(
     elif not target.isr and not rules.has_elr:
         target = msgspec.structs.replace(
             target, isr=before.isr
-        )  # the last one stays: it has what was committed
+        )  # the last one stays: it has all committed records
     if target.has_min_isr(rules.min_isr):
         target = msgspec.structs.replace(target, elr=(), last_known_elr=())
     is_named = leader != before.leader or not set(before.replicas) <= set(target.replicas)
@@ -98,7 +99,7 @@ def change_partition(
     return None if record == PartitionChangeRecord(topic_id=topic_id, partition_id=number) else record
 
 
-def _granted(before: Partition, wish: Wish) -> Partition:
+def _granted(before: Partition, wish: RequestedChange) -> Partition:
     return msgspec.structs.replace(
         before,
         isr=before.isr if wish.isr is None else wish.isr,
@@ -109,7 +110,7 @@ def _granted(before: Partition, wish: Wish) -> Partition:
 
 
 def _complete_reassignment(target: Partition) -> Partition:
-    """A reassignment ends when every replica that stays is in sync."""
+    """Complete a reassignment if every remaining replica is in sync."""
     if not target.adding_replicas and not target.removing_replicas:
         return target
     isr = _without(target.isr, target.removing_replicas)
@@ -124,7 +125,7 @@ def _complete_reassignment(target: Partition) -> Partition:
 def _with_eligible(
     before: Partition, target: Partition, lost_data: frozenset[int], rules: Rules
 ) -> Partition:
-    """Who left a set that is too small to commit anything without it has all that was committed."""
+    """Update the eligible replicas: a broker that left a set too small to commit has all committed records."""
     if not rules.has_elr:
         return msgspec.structs.replace(target, elr=(), last_known_elr=())
     left = [each for each in (*before.elr, *before.isr) if each not in target.isr and each in target.replicas]
@@ -135,7 +136,7 @@ def _with_eligible(
 
 
 def _elect(before: Partition, target: Partition, rules: Rules) -> tuple[int, bool]:
-    """The leader (NO_LEADER if nobody can) and whether it has everything that was committed."""
+    """The leader (NO_LEADER for none), and whether it has all committed records."""
     eligible = target.isr or target.elr
     if rules.election is Election.PREFERRED:
         order = (target.replicas[0], before.leader, *target.replicas)
@@ -156,7 +157,7 @@ def _elect(before: Partition, target: Partition, rules: Rules) -> tuple[int, boo
 def _directories(
     before: Partition, replicas: tuple[int, ...], lost_disk: frozenset[int], rules: Rules
 ) -> list[bytes] | None:
-    """Each replica keeps its directory (KIP-858); a new one is told where to go if there is no choice."""
+    """The directories of the replicas; a new one gets its broker's if there is no choice (KIP-858)."""
     pairs = zip(before.replicas, before.directories, strict=False)
     known = {each: directory for each, directory in pairs if each not in lost_disk}
     directories = tuple(known[each] if each in known else rules.directory_of(each) for each in replicas)

@@ -11,7 +11,7 @@ import msgspec
 from penstock.cluster.controller.assignments import check_manual_assignment
 from penstock.cluster.controller.decision import Decision, Refusal, refuse_too_large
 from penstock.cluster.controller.election_rules import ElectionRules
-from penstock.cluster.controller.partition_change import Wish, change_partition
+from penstock.cluster.controller.partition_change import RequestedChange, change_partition
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Partition, Topic
 from penstock.config.broker import BrokerConfig
@@ -20,7 +20,7 @@ from penstock.protocol.messages.metadata_records import MetadataRecord
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a partition shall be; None calls off what is under way."""
+    """The target replicas of a partition; None cancels a reassignment."""
 
     topic: str
     partition: int
@@ -37,7 +37,7 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 def decide_reassignments(
     image: MetadataImage, config: BrokerConfig, moves: Sequence[Move], *, may_change_factor: bool = True
 ) -> Decision[list[Moved]]:
-    """Decide on every partition by itself."""
+    """Decide about each partition separately."""
     rules = ElectionRules(image, config)
     records: list[MetadataRecord] = []
     results: list[Moved] = []
@@ -57,7 +57,7 @@ def decide_reassignments(
 
 
 def reassigning(image: MetadataImage) -> Iterator[tuple[Topic, int, Partition]]:
-    """The partitions that are on the move."""
+    """The partitions with a reassignment in progress."""
     for topic in image.topics.values():
         for number, partition in topic.partitions.items():
             if is_reassigning(partition):
@@ -81,16 +81,16 @@ def _decide(
             f"Unable to find partition {move.topic}:{move.partition}.",
         )
     if move.replicas is None:
-        wish = _calling_off(rules, topic, move.partition, partition)
+        wish = _cancellation(rules, topic, move.partition, partition)
     else:
         check_manual_assignment(image, move.replicas, None)
         _check_factor(partition, move.replicas, may_change_factor=may_change_factor)
-        wish = _going_to(partition, move.replicas)
+        wish = _reassignment_to(partition, move.replicas)
     return change_partition(topic.topic_id, move.partition, partition, wish, rules.of(topic.name))
 
 
 def _check_factor(partition: Partition, replicas: tuple[int, ...], *, may_change_factor: bool) -> None:
-    """KIP-860: a request may insist that no partition gets more or fewer replicas than it has."""
+    """Refuse another replication factor if the request does not allow that (KIP-860)."""
     current = len(partition.replicas) - len(partition.adding_replicas)
     if not may_change_factor and len(replicas) != current:
         raise Refusal(
@@ -99,13 +99,13 @@ def _check_factor(partition: Partition, replicas: tuple[int, ...], *, may_change
         )
 
 
-def _going_to(partition: Partition, replicas: tuple[int, ...]) -> Wish:
+def _reassignment_to(partition: Partition, replicas: tuple[int, ...]) -> RequestedChange:
     removing = tuple(sorted(set(partition.replicas) - set(replicas)))
     adding = tuple(sorted(set(replicas) - set(partition.replicas)))
-    return Wish(replicas=(*replicas, *removing), removing=removing, adding=adding)
+    return RequestedChange(replicas=(*replicas, *removing), removing=removing, adding=adding)
 
 
-def _calling_off(rules: ElectionRules, topic: Topic, number: int, partition: Partition) -> Wish:
+def _cancellation(rules: ElectionRules, topic: Topic, number: int, partition: Partition) -> RequestedChange:
     if not is_reassigning(partition):
         raise Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
     replicas = tuple(each for each in partition.replicas if each not in partition.adding_replicas)
@@ -118,4 +118,4 @@ def _calling_off(rules: ElectionRules, topic: Topic, number: int, partition: Par
                 "unclean leader election.",
             )
         isr = replicas[:1]
-    return Wish(isr=isr, replicas=replicas, removing=(), adding=())
+    return RequestedChange(isr=isr, replicas=replicas, removing=(), adding=())

@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
-from penstock.config.themes import security
+from penstock.config.settings import security
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import (
     ConfigRecord,
@@ -47,12 +47,12 @@ class Upsertion(msgspec.Struct, frozen=True, kw_only=True):
     salted_password: bytes
 
     def __repr__(self) -> str:
-        """Without the password, which the salted one is as good as."""
+        """Without the salted password, which is as secret as the password."""
         return f"Upsertion(user={self.user!r})"
 
 
 class NewUser(msgspec.Struct, frozen=True, kw_only=True):
-    """A user that a cluster begins with."""
+    """A user of a new cluster."""
 
     user: str
     mechanism: ScramMechanism
@@ -75,7 +75,7 @@ def decide_alter_credentials(
     upsertions: Sequence[Upsertion],
     randomness: random.Random,
 ) -> Decision[list[CredentialAltered]]:
-    """One answer for each user; a user that the request names twice is not changed at all."""
+    """Return one result for each user; a user named twice in the request is not changed."""
     changes: list[Deletion | Upsertion] = [*deletions, *upsertions]
     named = Counter(each.user for each in changes)
     records: list[MetadataRecord] = []

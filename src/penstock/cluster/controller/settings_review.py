@@ -1,4 +1,4 @@
-"""What else changes when `min.insync.replicas` or `flush.messages` do, in the same decision, so that both hold at once.
+"""Follow-up changes of `min.insync.replicas` and `flush.messages`, made in the same decision.
 
 Eligible leader replicas (KIP-966) are kept while the in-sync set is too small to commit without them, and cleared where
 it is not any more. Kafka clears all of a topic's at every change of the setting (ClearElrRecord). Where nobody is in
@@ -12,7 +12,7 @@ from penstock.cluster.controller.election_rules import ElectionRules
 from penstock.cluster.controller.sync_history import remember, remember_default
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes.topic import FLUSH_MESSAGES, MIN_INSYNC_REPLICAS
+from penstock.config.settings.topic import FLUSH_MESSAGES, MIN_INSYNC_REPLICAS
 from penstock.protocol.messages.metadata_records import MetadataRecord, PartitionChangeRecord
 
 REVIEWED = frozenset(
@@ -23,7 +23,7 @@ REVIEWED = frozenset(
 def review_change(
     image: MetadataImage, config: BrokerConfig, changed: Mapping[tuple[int, str], dict[str, str]]
 ) -> list[MetadataRecord]:
-    """Give what follows from new settings of some resources."""
+    """The records that follow from new settings of some resources."""
     after = image.with_settings(changed)
     config_after = config.with_dynamic(
         cluster_wide=after.cluster_settings(), per_broker=after.broker_settings(config.node_id)
@@ -32,8 +32,8 @@ def review_change(
     return [*_clear_eligible(after, config_after), *remember(image, config, after, config_after, topics)]
 
 
-def decide_review(image: MetadataImage, config: BrokerConfig) -> Decision[None]:
-    """A controller has become active: its file may have other defaults than that of the one before."""
+def decide_settings_review(image: MetadataImage, config: BrokerConfig) -> Decision[None]:
+    """A new controller is active: its file may have other defaults than that of the previous one."""
     return Decision([*_clear_eligible(image, config), *remember_default(image, config)], None)
 
 

@@ -1,4 +1,4 @@
-"""Which brokers may have acknowledged records of a topic that they had not synced (`flush.messages` above 1).
+"""Records which brokers may have acknowledged records before they were synced (`flush.messages` above 1).
 
 A broker that crashed is judged by every value that the setting had since the broker registered, not by the one that
 holds when the broker returns. A broker learns of a change later than the controller decides it, but it opens its logs
@@ -15,14 +15,14 @@ from penstock.cluster.controller.inherited import inherited_values
 from penstock.cluster.metadata.image import SYNC_HISTORY, MetadataImage
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
-from penstock.config.themes.topic import FLUSH_MESSAGES
+from penstock.config.settings.topic import FLUSH_MESSAGES
 from penstock.config.topic import LONG_MAX
 from penstock.protocol.messages.metadata_records import ConfigRecord
 
 _SYNCS_EVERYTHING = 1
 _NEVER = -1
 _STILL = LONG_MAX
-"""In the place of an offset: not ended. Kept for the default only, which a controller may know from its file alone."""
+"""Instead of an offset: still waived. For the default only, which may be in the controller's file alone."""
 _DEFAULT = ""
 
 
@@ -41,7 +41,7 @@ def remember(
     config_after: BrokerConfig,
     topics: Iterable[str],
 ) -> list[ConfigRecord]:
-    """What a change of settings makes worth remembering: these topics have other ones, and perhaps the default."""
+    """The records to write when the settings of these topics, or the default, change."""
     records = [
         _record(name, before.offset + 1)
         for name in topics
@@ -51,7 +51,7 @@ def remember(
 
 
 def remember_default(image: MetadataImage, config: BrokerConfig) -> list[ConfigRecord]:
-    """Bring what is remembered of the default up to date."""
+    """Update the record of the default."""
     is_remembered = _until(image, _DEFAULT) == _STILL
     is_waived = _default_waives(image, config)
     if is_waived == is_remembered:

@@ -1,11 +1,11 @@
-"""What brokers ask of the controller, as messages of the protocol and back: both ends of each exchange together."""
+"""Encodes and decodes the requests of brokers to the controller: both ends of each exchange together."""
 
 from collections.abc import Iterable, Sequence
 
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.metadata.state import SUPPORTED_FEATURES, Partition
 from penstock.config.listeners import SECURITY_PROTOCOL_IDS, Endpoint
@@ -35,7 +35,7 @@ def check(error_code: int, what: str) -> None:
     """Raise `Refusal` for anything but NONE."""
     if error_code:
         code = ErrorCode(error_code)
-        raise Refusal(code, f"the controller refuses {what}: {code.name}")
+        raise Refusal(code, f"the controller refused {what}: {code.name}")
 
 
 # -- AlterPartition
@@ -65,7 +65,7 @@ def in_sync_request(
 
 
 def in_sync_changes(request: AlterPartitionRequest) -> list[InSyncChange]:
-    """Before version 3 the members come without their epochs."""
+    """Decode a request; before version 3 the members have no epochs."""
     return [
         InSyncChange(
             topic_id=topic.topic_id,
@@ -105,7 +105,7 @@ def _changed(result: InSyncChanged) -> ResponsePartitionData:
 
 
 def in_sync_results(response: AlterPartitionResponse) -> list[InSyncChanged]:
-    """Raises `Refusal` when the request was refused whole. What the partition became, the metadata will tell."""
+    """Decode a response. Raises `Refusal` when the whole request was refused."""
     check(response.error_code, "to change in-sync sets")
     return [
         InSyncChanged(
@@ -144,7 +144,7 @@ def registration_of(request: BrokerRegistrationRequest) -> BrokerRegistration:
     """Raises `Refusal`."""
     if unknown := [each for each in request.listeners if each.security_protocol not in _PROTOCOL_NAMES]:
         raise Refusal(
-            ErrorCode.INVALID_REQUEST, f"listener {unknown[0].name} has no security protocol that is known"
+            ErrorCode.INVALID_REQUEST, f"listener {unknown[0].name} has an unknown security protocol"
         )
     return BrokerRegistration(
         broker_id=request.broker_id,
@@ -175,7 +175,7 @@ def registration_epoch(response: BrokerRegistrationResponse) -> int:
 # -- BrokerHeartbeat
 
 
-def heartbeat_request(broker_id: int, broker_epoch: int, wanted: Wanted) -> BrokerHeartbeatRequest:
+def heartbeat_request(broker_id: int, broker_epoch: int, wanted: Heartbeat) -> BrokerHeartbeatRequest:
     return BrokerHeartbeatRequest(
         broker_id=broker_id,
         broker_epoch=broker_epoch,
@@ -186,8 +186,8 @@ def heartbeat_request(broker_id: int, broker_epoch: int, wanted: Wanted) -> Brok
     )
 
 
-def wanted_by(request: BrokerHeartbeatRequest) -> Wanted:
-    return Wanted(
+def heartbeat_of(request: BrokerHeartbeatRequest) -> Heartbeat:
+    return Heartbeat(
         metadata_offset=request.current_metadata_offset,
         wants_fence=request.want_fence,
         wants_shutdown=request.want_shut_down,

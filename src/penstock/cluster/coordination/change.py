@@ -1,4 +1,4 @@
-"""A decision of a coordinator, on its way to the log."""
+"""A decision of a coordinator that is to be written to its log."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -7,18 +7,18 @@ from penstock.protocol.records.builder import NewRecord
 
 
 class Change(NamedTuple):
-    """One decision: the records that tell of it, and what makes it in the state.
+    """The records of one decision, and the function that makes the change in the state.
 
-    `CoordinatorPartition` calls `apply` when it has taken the records, and not at all when it refuses them. Until then
-    nobody sees the change.
+    `CoordinatorPartition` calls `apply` when it has accepted the records, and never when it refuses them. Until then
+    the change is not visible.
     """
 
     records: Sequence[NewRecord]
     apply: Callable[[], None]
 
 
-def together(changes: Sequence[Change]) -> Change:
-    """Several changes as one: all of them are made or none."""
+def combine_changes(changes: Sequence[Change]) -> Change:
+    """Make one change of several: all of them are made, or none."""
 
     def apply() -> None:
         for each in changes:

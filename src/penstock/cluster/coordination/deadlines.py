@@ -1,4 +1,4 @@
-"""One sleeper for the deadlines of many things."""
+"""One timer task for the deadlines of many objects."""
 
 import asyncio
 import heapq
@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -16,21 +16,19 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Deadlines(Generic[K]):
-    """Calls `act` with a key when its time has come; `act` returns when it wants to be called next, or infinity."""
+    """Calls `act` with a key when its deadline has passed; `act` returns the next deadline, or infinity."""
 
     def __init__(self, clock: Clock, act: Callable[[K], float]) -> None:
         self._clock = clock
         self._act = act
         self._times: dict[K, float] = {}
-        self._heap: list[
-            tuple[float, int, K]
-        ] = []  # with times that were moved since; `_times` knows which count
+        self._heap: list[tuple[float, int, K]] = []  # may hold old deadlines; those in `_times` count
         self._order = itertools.count()
         self._sleeper: asyncio.Task[None] | None = None
         self._sleeps_until = math.inf
 
     def wake_by(self, key: K, time_ms: float) -> None:
-        """Call for `key` no later than this. A later time than is known changes nothing: `act` is asked then."""
+        """Call `act` for `key` no later than this. A later deadline than the known one changes nothing."""
         if time_ms >= self._times.get(key, math.inf):
             return
         self._times[key] = time_ms
@@ -51,7 +49,7 @@ class Deadlines(Generic[K]):
             delay_ms = self._sleeps_until - self._clock.monotonic_ms()
             if delay_ms > 0:
                 await self._clock.sleep(delay_ms)
-            # While these are handled nobody needs to wake the sleeper: it looks again afterwards.
+            # `wake_by` need not restart this task while it handles keys: it looks at the heap again afterwards.
             self._sleeps_until = -math.inf
             self._handle_due()
         self._sleeps_until = math.inf
@@ -67,7 +65,7 @@ class Deadlines(Generic[K]):
             try:
                 next_ms = self._act(key)
             except Exception:
-                log.exception("what was due for %r failed; the others go on", key)
+                log.exception("Deadline callback failed: key=%r", key)
                 continue
             if next_ms < math.inf:
                 self.wake_by(key, next_ms)

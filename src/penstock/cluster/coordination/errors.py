@@ -1,10 +1,10 @@
-"""What goes wrong with the writes of coordinators."""
+"""Errors of coordinators' writes."""
 
 from penstock.protocol.errors import ErrorCode
 
 
 class CoordinatorError(Exception):
-    """A write was refused or not committed; `code` is what a client is told."""
+    """A write was refused or not committed; `code` goes to the client."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message or code.name)
@@ -12,7 +12,7 @@ class CoordinatorError(Exception):
         self.message = message
 
 
-_TOLD: dict[ErrorCode, ErrorCode] = {
+_CLIENT_ERRORS: dict[ErrorCode, ErrorCode] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -24,6 +24,6 @@ _TOLD: dict[ErrorCode, ErrorCode] = {
 }
 
 
-def told_of(code: ErrorCode) -> ErrorCode:
-    """What a coordinator's client is told when the log refuses: it knows of coordinators, not of logs."""
-    return _TOLD.get(code, code)
+def client_error(code: ErrorCode) -> ErrorCode:
+    """Translate an error of the log for a coordinator's client, which knows nothing of logs."""
+    return _CLIENT_ERRORS.get(code, code)

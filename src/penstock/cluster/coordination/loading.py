@@ -1,8 +1,7 @@
 """Replays the log of a coordinator's partition, around damaged records if it has any.
 
-Where other replicas hold the partition, they have what is missing: the load waits a moment for the repair. If none
-comes, the records are skipped. The state must not act on what the missing records may have changed; all that is intact
-is served.
+Other replicas of the partition may have the damaged records: the load waits a few seconds for a repair, then skips
+them. The state must not act on anything that the skipped records may have changed; everything else is served.
 """
 
 import asyncio
@@ -12,17 +11,17 @@ from typing import Final, Generic, Protocol, TypeVar
 import msgspec
 
 from penstock.cluster.replica import Replica
-from penstock.observability.clock import Clock
 from penstock.protocol.records.batch import BatchHeader, iter_batches
 from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
 from penstock.protocol.wire import Buffer
-from penstock.storage.damage import Damage
-from penstock.storage.log.errors import LogCorrupt, OffsetOutOfRange
+from penstock.runtime.clock import Clock
+from penstock.storage.damage.damage import Damage
+from penstock.storage.errors import LogCorrupt, OffsetOutOfRange
 from penstock.storage.log.repair import LogRepair
-from penstock.storage.segment import LOG
+from penstock.storage.segment.segment import LOG
 
-_READ_BYTES: Final = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
+_READ_BYTES: Final = 64 * 1024  # replayed in some 6 ms, before the loop serves others
 _REPAIR_WAIT_MS: Final = 10_000
 _REPAIR_CHECK_MS: Final = 100
 
@@ -34,18 +33,18 @@ class IsOpen(Protocol):
 
 
 class Replayed(Protocol):
-    """State that a log adds up to."""
+    """State that is a replay of a log."""
 
     def replay(self, record: Record, producer_id: int) -> None:
-        """Take in one record; `producer_id` is -1 unless it belongs to a transaction."""
+        """Apply one record; `producer_id` is -1 unless it belongs to a transaction."""
         ...
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None: ...
 
     def skip_records(self, is_open: IsOpen) -> str:
-        """The next records are damaged and are missing: give up what they may have changed.
+        """Discard everything that the next records, which are damaged, may have changed.
 
-        What that means and what to do, in a sentence.
+        Returns a sentence for the log: the consequence, and what to do.
         """
         ...
 
@@ -54,7 +53,7 @@ S = TypeVar("S", bound=Replayed)
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
-    """Damaged records that were skipped, and what follows from it."""
+    """Damaged records that were skipped, and the consequence."""
 
     damage: Damage
     consequence: str
@@ -79,7 +78,7 @@ class PartitionLoad(Generic[S]):
             offset = await self._pass_damage(*stop)
 
     async def _replay_from(self, offset: int, end_offset: int) -> tuple[int, LogCorrupt] | None:
-        """Where records cannot be read, and why; None at the end."""
+        """The offset at which records cannot be read, and the error; None at the end."""
         log = self._replica.log
         while offset < end_offset:
             try:
@@ -117,7 +116,7 @@ class PartitionLoad(Generic[S]):
     # -- damage ---------------------------------------------------------------------------------------
 
     async def _pass_damage(self, offset: int, error: LogCorrupt) -> int:
-        """Where to go on: at the same offset if it can be read now, else behind the damage. Raises the error again."""
+        """The offset to continue at: the same if it can be read now, else the end of the damage. May raise `error`."""
         damage = await self._damage_at(offset)
         if damage is None:
             if offset in self._tried:
@@ -132,7 +131,7 @@ class PartitionLoad(Generic[S]):
         return damage.next_offset
 
     async def _damage_at(self, offset: int) -> Damage | None:
-        """The damaged range that holds `offset`. A read finds that there is one, a check of the segment how long."""
+        """The damaged range that holds `offset`. A read detects it, a check of the segment finds its length."""
         log = self._replica.log
         if (known := self._known_at(offset)) is not None:
             return known
@@ -144,7 +143,7 @@ class PartitionLoad(Generic[S]):
         return next((each for each in ranges if each.base_offset <= offset < each.next_offset), None)
 
     async def _is_repaired(self, damage: Damage) -> bool:
-        """Whether another replica helps within a few seconds: `cluster/mending.py` asks them."""
+        """Wait a few seconds for `cluster/repair.py` to fetch the records from another replica."""
         give_up_ms = self._clock.monotonic_ms() + _REPAIR_WAIT_MS
         while damage in self._replica.log.damaged and self._clock.monotonic_ms() < give_up_ms:
             await self._clock.sleep(_REPAIR_CHECK_MS)
@@ -157,7 +156,7 @@ class PartitionLoad(Generic[S]):
 
 
 def describe_gaps(replica: Replica, gaps: list[Gap]) -> str:
-    """For the log: where the records are, what follows, what to do."""
+    """For the log: the position of the records, the consequence, and what to do."""
     directory = replica.log.directory
     places = ", ".join(
         f"offsets {each.damage.base_offset} to {each.damage.next_offset - 1} "

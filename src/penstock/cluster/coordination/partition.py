@@ -1,17 +1,17 @@
 """One partition of a coordinator's topic while this broker leads it: its log, and the state that the log adds up to.
 
-What a coordinator decides it hands in here as a `Change`: the records, and what makes the change in its state. Whatever
-can be refused is refused before the state is changed. The client is answered when the records are committed; what the
-coordinator knows it has replayed from here. So the state survives a crash, and moves to another broker with the
-leadership, by no other mechanism. State that is ahead of a log that does not commit it is worth nothing: a change that
-was taken and then fails ends the partition, and whoever owns it loads it anew.
+A coordinator hands in each decision as a `Change`: the records, and the function that changes its state. A change is
+refused before the state is changed, or not at all. The client is answered when the records are committed. The state is
+a replay of the log, so it survives a crash and moves to another broker with the leadership. State that is ahead of its
+log is worthless: if an accepted change fails, the partition ends, and its owner loads it again.
 
-Changes gather in one batch while an earlier one is on its way to the disk: the next sync would serve them all anyway,
-and a thousand commits that arrive together cost one append. The records of one change are in one batch, so that no
-crash leaves half of it; if they are too many for one they are appended together.
+Changes are combined into one batch while an earlier batch is in flight: a thousand commits that arrive together cost
+one append. The records of one change are in one batch, so that no crash leaves half of it; if they do not fit into one
+batch, their batches are appended together.
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,28 +21,30 @@ import msgspec
 
 from penstock.cluster.commit import Commit
 from penstock.cluster.coordination.change import Change
-from penstock.cluster.coordination.errors import CoordinatorError, told_of
+from penstock.cluster.coordination.deadlines import Deadlines
+from penstock.cluster.coordination.errors import CoordinatorError, client_error
 from penstock.cluster.coordination.loading import Gap, PartitionLoad, Replayed
 from penstock.cluster.coordination.pending_batch import RECORD_OVERHEAD_BYTES, PendingBatch, size_of
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotEnoughReplicas, NotEnoughReplicasAfterAppend
-from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord
-from penstock.storage.log.errors import LogError
+from penstock.runtime.clock import Clock
+from penstock.runtime.completion import Completion
+from penstock.storage.errors import LogError
 from penstock.storage.log.values import Origin
-from penstock.storage.transaction_permit import TransactionPermit
+from penstock.storage.producers.transaction_permit import TransactionPermit
 
 _COMMIT_RETRY_MS = 100
-
+STALL_CHECKS = 10
+"""So many checks in a row must find nothing committed before a write times out."""
 
 S = TypeVar("S", bound=Replayed)
 
 
 class InTransaction(msgspec.Struct, frozen=True):
-    """The transaction that records belong to, and what permits them to be appended."""
+    """The transaction of records, and the permit to append them."""
 
     producer_id: int
     producer_epoch: int
@@ -50,11 +52,11 @@ class InTransaction(msgspec.Struct, frozen=True):
 
 
 def _future_of(written: Completion[None]) -> "asyncio.Future[None]":
-    """For those who wait more than once, or not at all."""
+    """A future, for callers that wait more than once, or not at all."""
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    future.add_done_callback(_look_at)
+    future.add_done_callback(_ignore_failure)
 
-    def settle(done: Completion[None]) -> None:
+    def pass_on(done: Completion[None]) -> None:
         if future.done():
             return
         if done.error is None:
@@ -62,12 +64,12 @@ def _future_of(written: Completion[None]) -> "asyncio.Future[None]":
         else:
             future.set_exception(done.error)
 
-    written.then(settle)
+    written.then(pass_on)
     return future
 
 
-def _look_at(future: "asyncio.Future[None]") -> None:
-    """Its client may be gone: asyncio must not report the failure as overlooked."""
+def _ignore_failure(future: "asyncio.Future[None]") -> None:
+    """Keep asyncio from reporting a failure that no client waits for any more."""
     if not future.cancelled():
         future.exception()
 
@@ -82,7 +84,7 @@ class CoordinatorPartition(Generic[S]):
         clock: Clock,
         *,
         codec: Codec = Codec.NONE,
-        timeout_ms: int | None = None,
+        stall_checks: "StallChecks[S] | None" = None,
         on_failure: Callable[["CoordinatorPartition[S]"], None] = lambda _: None,
     ) -> None:
         self.replica = replica
@@ -95,7 +97,8 @@ class CoordinatorPartition(Generic[S]):
         self._is_ended = False
         self._clock = clock
         self._codec = codec
-        self._timeout_ms = timeout_ms
+        self._stall_checks = stall_checks
+        self._checks_without_commit = 0
         self._on_failure = on_failure
         self._open: PendingBatch | None = None
         self._in_flight: deque[PendingBatch] = deque()  # appended, in the order in which they get committed
@@ -114,7 +117,7 @@ class CoordinatorPartition(Generic[S]):
         self.is_loaded = not self._is_ended
 
     async def _until_committed(self, last_offset: int) -> None:
-        """What an earlier leader left behind counts once it is held by all, however long too few are in sync."""
+        """Wait until the records of earlier leaders are committed, however long too few replicas are in sync."""
         while True:
             try:
                 await self.replica.commit_up_to(last_offset, leader_epoch=self.leader_epoch)
@@ -130,13 +133,13 @@ class CoordinatorPartition(Generic[S]):
         return _future_of(self.submit(change))
 
     def submit(self, change: Change) -> Completion[None]:
-        """Take a change: its records into the next batch, then make it in the state.
+        """Add the records of a change to the next batch, then make the change in the state.
 
         The completion is resolved when the records are committed, and fails with `CoordinatorError`. Raises that when
-        this broker no longer leads, or when a record is larger than the topic allows; then nothing is written and
-        nothing is changed.
+        this broker no longer leads, or when a record is larger than the topic allows; then nothing is written or
+        changed.
         """
-        assert change.records, "there is something to write"
+        assert change.records, "a change has records"
         size_bytes_max = self._size_bytes_max
         size_bytes = self._checked_size(change.records, size_bytes_max)
         batch = self._open
@@ -150,7 +153,7 @@ class CoordinatorPartition(Generic[S]):
         return written
 
     def _checked_size(self, records: Sequence[NewRecord], size_bytes_max: int) -> int:
-        """How much room records need at most. Raises `CoordinatorError` when one is too large by itself."""
+        """The maximum size of the records. Raises `CoordinatorError` when one of them is too large."""
         size_bytes = 0
         for record in records:
             size = size_of(record)
@@ -164,15 +167,15 @@ class CoordinatorPartition(Generic[S]):
         return size_bytes
 
     def _next_batch(self) -> PendingBatch:
-        self._make_way()
-        self._open = PendingBatch(self._timeout_ms)
+        self._flush_all()
+        self._open = PendingBatch()
         if not self._in_flight:
             asyncio.get_running_loop().call_soon(self._flush)
         return self._open
 
-    def _make_way(self) -> None:
-        """Append what came before. Raises `CoordinatorError` when this broker no longer leads."""
-        while self._open is not None:  # whoever is told that it is committed may write again
+    def _flush_all(self) -> None:
+        """Append all earlier changes. Raises `CoordinatorError` when this broker no longer leads."""
+        while self._open is not None:  # the callbacks of a commit may write again
             self._flush()
         if not self.leads:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
@@ -184,14 +187,14 @@ class CoordinatorPartition(Generic[S]):
         return not self._is_ended and replica.is_leader and replica.leader_epoch == self.leader_epoch
 
     def require_in_sync(self) -> None:
-        """Raises `CoordinatorError` when the log would refuse any write now, because too few replicas are in sync.
+        """Raise `CoordinatorError` if the log would refuse a write now, because too few replicas are in sync.
 
-        A write that the log refuses has the partition loaded again. This is for those who do better to wait.
+        A refused write has the partition loaded again. Callers that can wait check this first.
         """
         try:
             self.replica.require_in_sync()
         except NotEnoughReplicas as error:
-            raise CoordinatorError(told_of(error.code), str(error)) from error
+            raise CoordinatorError(client_error(error.code), str(error)) from error
 
     @property
     def _size_bytes_max(self) -> int:
@@ -199,11 +202,11 @@ class CoordinatorPartition(Generic[S]):
 
     @property
     def payload_bytes_max(self) -> int:
-        """How long a record's key and value may be together."""
+        """The maximum length of a record's key and value together."""
         return self._size_bytes_max - RECORD_OVERHEAD_BYTES
 
-    def settled(self) -> Completion[None] | None:
-        """What to wait for before the present state may be shown; None when all of it is committed.
+    def pending_commit(self) -> Completion[None] | None:
+        """The commit to wait for before the present state may be shown; None when all of it is committed.
 
         It fails with `CoordinatorError`, at once when this broker no longer leads.
         """
@@ -218,7 +221,7 @@ class CoordinatorPartition(Generic[S]):
     def write_in_transaction(self, change: Change, transaction: InTransaction) -> Completion[None]:
         """Like `submit`, for records that count once `end_transaction` commits them: in batches of their own.
 
-        They are appended at once, all or none, and only what the log has taken is changed.
+        They are appended at once, all or none, and the state changes only if the log has accepted them.
         """
         size_bytes_max = self._size_bytes_max
         self._checked_size(change.records, size_bytes_max)
@@ -236,7 +239,7 @@ class CoordinatorPartition(Generic[S]):
                 transaction.permit,
             )
         except LogError as error:
-            raise CoordinatorError(told_of(error.code), str(error)) from error
+            raise CoordinatorError(client_error(error.code), str(error)) from error
 
     def end_transaction(
         self, marker_batch: bytes, producer_id: int, *, is_commit: bool
@@ -248,9 +251,9 @@ class CoordinatorPartition(Generic[S]):
     def _append_now(
         self, records: bytearray, apply: Callable[[], None], permit: TransactionPermit | None = None
     ) -> Completion[None]:
-        self._make_way()
+        self._flush_all()
         commit = self._append_to_log(records, permit)
-        self.replica.write_queued()  # the state is changed in the order of the log, and not for what the log refuses
+        self.replica.write_queued()  # the state changes in the order of the log, and not for refused records
         commit.raise_if_refused()
         apply()
         batch = PendingBatch()
@@ -276,11 +279,23 @@ class CoordinatorPartition(Generic[S]):
     def _wait_for(self, commit: Commit, batch: PendingBatch) -> None:
         self._in_flight.append(batch)
         commit.then(partial(self._when_committed, batch))
+        if self._stall_checks is not None and self._in_flight:
+            self._stall_checks.begin(self)
+
+    def fail_if_stalled(self) -> bool:
+        """Fail all waiters if the log has committed nothing for many checks; gives whether to check again."""
+        self._checks_without_commit += 1
+        if self._checks_without_commit >= STALL_CHECKS:
+            self._checks_without_commit = 0
+            for batch in (*self._in_flight, *([] if self._open is None else [self._open])):
+                batch.fail(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return len(self._in_flight) > 0
 
     def _when_committed(self, batch: PendingBatch, done: Completion[None]) -> None:
         if batch not in self._in_flight:
             return  # `end` has failed it
         self._in_flight.remove(batch)
+        self._checks_without_commit = 0
         if done.error is not None:
             self._fail(batch, done.error)
             return
@@ -291,10 +306,12 @@ class CoordinatorPartition(Generic[S]):
     def _fail(self, batch: PendingBatch, error: BaseException) -> None:
         if not self._is_ended:
             self._on_failure(self)
-        batch.fail(told_of(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR))
+        batch.fail(
+            client_error(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR)
+        )
 
     def end(self) -> None:
-        """Give up, because another broker leads or the state cannot be trusted; whoever waits is told so."""
+        """Fail all waiters: another broker leads, or the state cannot be trusted."""
         self._is_ended = True
         self.is_loaded = False
         if self._open is not None:
@@ -302,3 +319,27 @@ class CoordinatorPartition(Generic[S]):
             self._open = None
         while self._in_flight:
             self._in_flight.popleft().fail(ErrorCode.NOT_COORDINATOR)
+
+
+class StallChecks(Generic[S]):
+    """The write timeout of a coordinator: fails writes to a partition whose log commits nothing for that long.
+
+    The time is divided into checks, each in a later turn of the event loop, and any commit starts it anew. Under load
+    one turn may take longer than the whole timeout. The commits that became ready meanwhile are handled before the
+    next check, so a broker that is merely behind refuses nothing.
+    """
+
+    def __init__(self, clock: Clock, timeout_ms: int) -> None:
+        self._clock = clock
+        self._interval_ms = timeout_ms / STALL_CHECKS
+        self._deadlines: Deadlines[CoordinatorPartition[S]] = Deadlines(clock, self._check)
+
+    def begin(self, partition: CoordinatorPartition[S]) -> None:
+        self._deadlines.wake_by(partition, self._clock.monotonic_ms() + self._interval_ms)
+
+    def _check(self, partition: CoordinatorPartition[S]) -> float:
+        is_waiting = partition.fail_if_stalled()
+        return self._clock.monotonic_ms() + self._interval_ms if is_waiting else math.inf
+
+    def stop(self) -> None:
+        self._deadlines.stop()

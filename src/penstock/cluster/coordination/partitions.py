@@ -8,34 +8,34 @@ from typing import Generic, TypeVar
 
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.loading import Replayed, describe_gaps
-from penstock.cluster.coordination.partition import CoordinatorPartition
-from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.coordination.partition import CoordinatorPartition, StallChecks
+from penstock.cluster.coordination.placement import partition_for
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
-from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.storage.log.errors import LogError
+from penstock.runtime.clock import Clock
+from penstock.runtime.completion import Completion
+from penstock.storage.errors import LogError
 
 log = logging.getLogger(__name__)
 
 _STOP_S_MAX = 5.0
 _READY_S_MAX = 5.0  # clients wait for an answer for half a minute and more
-_NOBODY = -1
+_NO_BROKER = -1
 _REPAIR_CHECK_MS = 1_000
 _RELOAD_PAUSE_MS = 100
-"""Before a partition is loaded again: some state is written on each load, and may be refused each time."""
+"""The pause before a partition is loaded again: a load may write, and be refused each time."""
 
 S = TypeVar("S", bound=Replayed)
 T = TypeVar("T")
 
 
 class CoordinatorPartitions(Generic[S]):
-    """Follows the metadata, after `Replicas`. `on_loaded` and `on_ended` are told of each partition in turn."""
+    """Follows the metadata, after `Replicas`. Calls `on_loaded` and `on_ended` for each partition."""
 
     def __init__(
         self,
@@ -60,14 +60,14 @@ class CoordinatorPartitions(Generic[S]):
         self._on_loaded = on_loaded
         self._on_ended = on_ended
         self._codec = codec
-        self._write_timeout_ms = write_timeout_ms
+        self._stall_checks = None if write_timeout_ms is None else StallChecks[S](clock, write_timeout_ms)
         self._led: dict[int, CoordinatorPartition[S]] = {}
         self._loads: dict[int, asyncio.Task[None]] = {}
         self._followed: dict[int, tuple[bytes, int]] = {}
-        """Which leader epoch of which topic was acted upon last; the image is ahead of it for a moment."""
+        """The topic id and leader epoch that `apply` saw last; the image may be ahead of it."""
         self._on_followed = asyncio.Event()
         self._repairs: dict[int, asyncio.Task[None]] = {}
-        """Wait for damaged records to be repaired, by the partition that was loaded without them."""
+        """Tasks that wait for the repair of damaged records, by the partition that was loaded without them."""
         self._turn = asyncio.Semaphore(1)  # loads go one by one: serving comes first
         self._is_active = False
 
@@ -86,40 +86,42 @@ class CoordinatorPartitions(Generic[S]):
         return bool(self._loads)
 
     def find(self, key: str) -> CoordinatorPartition[S] | ErrorCode:
-        """The partition that a group or transactional id lives in, if it is led and loaded here."""
+        """The partition of a group or transactional id, if it is led and loaded here."""
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         count = self.partition_count
-        return self.led(home_of(key, count)) if count else ErrorCode.NOT_COORDINATOR
+        return self.led(partition_for(key, count)) if count else ErrorCode.NOT_COORDINATOR
 
     def led(self, number: int) -> CoordinatorPartition[S] | ErrorCode:
         """One partition, if it is led and loaded here."""
         partition = self._led.get(number)
         if partition is not None and partition.leads and partition.is_loaded:
             return partition
-        # Some clients give a broker up for long that says NOT_COORDINATOR: it does so only when that is final.
+        # Some clients avoid a broker for long after NOT_COORDINATOR: answer that only when it is final.
         will_lead = self._is_loading(number)
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if will_lead else ErrorCode.NOT_COORDINATOR
 
     def leader_of(self, key: str) -> int:
-        """The broker that the metadata gives a group or transactional id to, -1 when there is none now."""
+        """The broker that leads the partition of a group or transactional id, -1 for none."""
         count = self.partition_count
-        home = self._image.partition(self.topic, home_of(key, count)) if count else None
-        return _NOBODY if home is None else home.leader
+        home = self._image.partition(self.topic, partition_for(key, count)) if count else None
+        return _NO_BROKER if home is None else home.leader
 
-    async def until_ready(self, key: str) -> bool:
-        """Wait until a key's partition is loaded here, if the metadata says that this broker leads it.
+    async def wait_until_ready(self, key: str) -> bool:
+        """Wait until a key's partition is loaded here, if this broker leads it in the metadata.
 
-        False when it is not: another broker leads it, the load has failed, or it takes longer than clients should wait.
+        False when another broker leads it, the load has failed, or it takes longer than clients should wait.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_READY_S_MAX):
-                while (count := self.partition_count) and self._is_loading(number := home_of(key, count)):
-                    await self._news_of(number)
+                while (count := self.partition_count) and self._is_loading(
+                    number := partition_for(key, count)
+                ):
+                    await self._wait_for_load(number)
         return self._is_active and not isinstance(self.find(key), ErrorCode)
 
     def _is_loading(self, number: int) -> bool:
-        """Whether this broker leads a partition as the metadata has it, and has yet to load it."""
+        """Whether this broker leads a partition in the metadata, and has yet to load it."""
         topic = self._image.topics.get(self.topic)
         partition = None if topic is None else topic.partitions.get(number)
         if topic is None or partition is None or partition.leader != self._node_id or not self._is_active:
@@ -127,29 +129,29 @@ class CoordinatorPartitions(Generic[S]):
         is_followed = self._followed.get(number) == (topic.topic_id, partition.leader_epoch)
         return not is_followed or number in self._loads
 
-    async def _news_of(self, number: int) -> None:
+    async def _wait_for_load(self, number: int) -> None:
         load = self._loads.get(number)
         if load is None:
             await self._on_followed.wait()
         else:
             await asyncio.wait([load])
 
-    async def once_settled(self, key: str, found: T) -> T | ErrorCode:
-        """Give what was found in the present state of a key's partition, once all of that is committed."""
+    async def after_commit(self, key: str, found: T) -> T | ErrorCode:
+        """Return `found`, which was read from a key's partition, once all of its state is committed."""
         partition = self.find(key)
         if isinstance(partition, ErrorCode):
             return partition
-        return await _after(partition.settled(), found)
+        return await _after(partition.pending_commit(), found)
 
-    async def look_at_all(self, look: Callable[[S], Iterable[T]]) -> list[T] | ErrorCode:
-        """What `look` finds in each partition that is led and loaded here, once all of that is committed."""
-        looked = [(list(look(each.state)), each.settled()) for each in self]
+    async def read_committed(self, read: Callable[[S], Iterable[T]]) -> list[T] | ErrorCode:
+        """Call `read` with the state of each partition led and loaded here; returns once all of that is committed."""
+        parts = [(list(read(each.state)), each.pending_commit()) for each in self]
         found: list[T] = []
-        for part, settled in looked:
-            outcome = await _after(settled, part)
+        for part, pending in parts:
+            outcome = await _after(pending, part)
             if not isinstance(outcome, ErrorCode):
                 found += outcome
-            elif outcome is not ErrorCode.NOT_COORDINATOR:  # those that another broker leads now it tells of
+            elif outcome is not ErrorCode.NOT_COORDINATOR:  # another broker leads it now, and answers for it
                 return outcome
         return found
 
@@ -166,17 +168,21 @@ class CoordinatorPartitions(Generic[S]):
                 self._follow(number)
 
     async def stop(self) -> None:
-        """Take nothing new, and let what is under way be committed: its clients need not ask again."""
+        """Refuse new writes, and wait for the commit of earlier ones: their clients need not retry."""
         self._is_active = False
-        under_way = [asyncio.ensure_future(_after(each.settled(), None)) for each in self._led.values()]
+        under_way = [
+            asyncio.ensure_future(_after(each.pending_commit(), None)) for each in self._led.values()
+        ]
         if under_way:
             await asyncio.wait(under_way, timeout=_STOP_S_MAX)
         loads = list(self._loads.values())
         for number in list(self._led):
             self._drop(number)
         await asyncio.gather(*loads, return_exceptions=True)
+        if self._stall_checks is not None:
+            self._stall_checks.stop()
 
-    async def until_loaded(self, number: int | None = None) -> None:
+    async def wait_until_loaded(self, number: int | None = None) -> None:
         """Wait for the load of one partition, or of all that are being loaded now."""
         wanted = self._loads.values() if number is None else [self._loads.get(number)]
         loads = [each for each in wanted if each is not None]
@@ -198,7 +204,7 @@ class CoordinatorPartitions(Generic[S]):
         self._on_followed = asyncio.Event()
 
     def _follow(self, number: int, pause_ms: int = 0) -> None:
-        """Load what is led here in a new epoch, after a pause, and drop what is led elsewhere."""
+        """Load a partition that this broker leads in a new epoch, after a pause; drop one that it no longer leads."""
         replica = self._replicas.get(self.topic, number)
         led = self._led.get(number)
         if led is not None:
@@ -214,12 +220,12 @@ class CoordinatorPartitions(Generic[S]):
             self._make_state(),
             self._clock,
             codec=self._codec,
-            timeout_ms=self._write_timeout_ms,
+            stall_checks=self._stall_checks,
             on_failure=self._reload,
         )
         self._led[partition.number] = partition
         if replica.is_open and replica.log.log_end_offset == replica.log.log_start_offset:
-            partition.is_loaded = True  # a new topic's: whoever had it made need not wait
+            partition.is_loaded = True  # a new topic: its first client need not wait
             self._on_loaded(partition)
             return
         self._loads[partition.number] = asyncio.get_running_loop().create_task(
@@ -233,8 +239,8 @@ class CoordinatorPartitions(Generic[S]):
             if isinstance(self._replicas.leader_of(self.topic, partition.number), Replica):
                 await partition.load(self._turn)
         except (LogError, CorruptRecords, OSError) as error:
-            log.error(  # noqa: TRY400 - what happened is in the message
-                "Cannot load %s-%d from %s: %s. Nothing that it coordinates is served: check the file, restore it from "
+            log.error(  # noqa: TRY400  the message has the reason
+                "Cannot load %s-%d from %s: %s. Its groups or transactions are not served: restore the file from "
                 "another replica or a backup, and restart the broker",
                 self.topic,
                 partition.number,
@@ -261,26 +267,24 @@ class CoordinatorPartitions(Generic[S]):
         )
 
     async def _load_again_when_repaired(self, partition: CoordinatorPartition[S]) -> None:
-        """Another replica may have been down when the partition was loaded."""
+        """Wait for a repair: another replica may have been down when the partition was loaded."""
         while all(gap.damage in partition.replica.log.damaged for gap in partition.gaps):
             await self._clock.sleep(_REPAIR_CHECK_MS)
         self._repairs.pop(partition.number)
         if self._is_active and self._led.get(partition.number) is partition:
-            log.warning(
-                "%s-%d is loaded again: its damaged records were repaired", self.topic, partition.number
-            )
+            log.warning("Reloading %s-%d: its damaged records were repaired", self.topic, partition.number)
             self._drop(partition.number)
             self._follow(partition.number)
 
     def _reload(self, partition: CoordinatorPartition[S]) -> None:
-        """Its log refused a write: what the log has is what counts."""
+        """Load the partition again: its log refused a write, so the state is ahead of the log."""
         if self._led.get(partition.number) is not partition:
             return
         self._drop(partition.number)
         if partition.replica.log.failure is not None:
-            log.error("%s-%d has no coordinator until its log works again", self.topic, partition.number)
+            log.error("Coordinator of %s-%d stopped: its log has failed", self.topic, partition.number)
         elif self._is_active:
-            log.warning("%s-%d is loaded again, because a write to it failed", self.topic, partition.number)
+            log.warning("Reloading %s-%d: a write to it failed", self.topic, partition.number)
             self._follow(partition.number, _RELOAD_PAUSE_MS)
 
     def _drop(self, number: int) -> None:
@@ -297,10 +301,10 @@ class CoordinatorPartitions(Generic[S]):
             self._on_ended(partition)
 
 
-async def _after(settled: Completion[None] | None, found: T) -> T | ErrorCode:
-    if settled is not None:
+async def _after(pending: Completion[None] | None, found: T) -> T | ErrorCode:
+    if pending is not None:
         try:
-            await settled
+            await pending
         except CoordinatorError as error:
             return error.code
     return found

@@ -1,16 +1,16 @@
-"""Which partition of a coordinator's topic an id lives in."""
+"""Maps a group or transactional id to a partition of the coordinator's topic."""
 
 import struct
 
 _INT32_MIN_BITS = 1 << 31
 
 
-def home_of(key: str, partition_count: int) -> int:
-    """The partition for a group or a transactional id: Java's String.hashCode without its sign, as Kafka has it."""
+def partition_for(key: str, partition_count: int) -> int:
+    """The partition of a group or transactional id: the absolute value of Java's String.hashCode, as in Kafka."""
     units = key.encode("utf-16-be", "surrogatepass")
     hashed = 0
     for unit in struct.unpack(f">{len(units) // 2}H", units):
         hashed = (31 * hashed + unit) & 0xFFFFFFFF
-    if hashed == _INT32_MIN_BITS:  # it has no positive counterpart: Kafka takes 0
+    if hashed == _INT32_MIN_BITS:  # it has no absolute value: Kafka takes 0
         return 0
     return min(hashed, (1 << 32) - hashed) % partition_count

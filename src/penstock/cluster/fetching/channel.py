@@ -1,4 +1,4 @@
-"""A leader as its followers see it: Fetch and ListOffsets over one connection."""
+"""A follower's connection to a leader: Fetch and ListOffsets."""
 
 from penstock.cluster.peers import PeerChannel
 from penstock.cluster.replica import Replica
@@ -10,20 +10,20 @@ from penstock.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
 
 _FETCH, _FETCH_VERSION = 1, 17
 _LIST_OFFSETS, _LIST_OFFSETS_VERSION = 2, 9
 _EARLIEST = -2
 
 
-class LeaderSaysNo(LogError):
-    """The leader did not tell where its log starts."""
+class LeaderRefused(LogError):
+    """The leader refused to return its log start offset."""
 
 
 class ConnectedLeader:
     def __init__(self, broker_id: int, channel: PeerChannel) -> None:
-        self._broker_id = broker_id  # of the follower: who asks
+        self._broker_id = broker_id  # of the follower
         self._channel = channel
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
@@ -51,7 +51,7 @@ class ConnectedLeader:
         )
         found = response.topics[0].partitions[0]
         if found.error_code:
-            raise LeaderSaysNo(
+            raise LeaderRefused(
                 f"the leader of {replica.topic}-{replica.partition} answers {ErrorCode(found.error_code).name}"
             )
         return found.offset

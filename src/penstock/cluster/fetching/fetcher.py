@@ -1,8 +1,8 @@
 """Follows one leader: fetches all partitions that it leads and this broker holds, in one long poll after the other.
 
-What an answer brought is synced before the next request is sent: a fetch offset is a promise that all below it is on
-this broker's disk, and the leader acknowledges producers by it. A partition whose turn cannot be taken (the leader is
-not the leader, the disk refuses) rests or waits for the metadata; the others go on.
+The records of an answer are synced before the next request is sent: a fetch offset promises that all records below are
+on this broker's disk, and the leader acknowledges producers by it. A partition that fails (the leader has changed, the
+disk refuses a write) backs off or waits for the metadata; the others continue.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from penstock.cluster.fetching.position import Append, LogView, Rest, StartOver,
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
 from penstock.cluster.replica import Replica
 from penstock.cluster.throttle import ReplicationThrottle
-from penstock.observability.clock import Clock, sleep_or
-from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
-from penstock.storage.log.errors import LogError, StorageFailure, is_out_of_space
-from penstock.storage.log_store import LogStore
+from penstock.runtime.clock import Clock, sleep_or
+from penstock.runtime.completion import Completion
+from penstock.storage.errors import LogError, StorageFailure, is_out_of_space
+from penstock.storage.store.log_store import LogStore
 
 log = logging.getLogger(__name__)
 
@@ -75,22 +75,22 @@ class Fetcher:
         self._clock = clock
         self._followed: dict[PartitionKey, FollowedPartition] = {}
         self._channel: LeaderChannel | None = None
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._polling: asyncio.Future[FetchResponse] | None = None
 
     def __len__(self) -> int:
         return len(self._followed)
 
     def follow(self, replica: Replica) -> None:
-        """Begin, or begin anew in another leader epoch. A long poll under way is given up for it."""
+        """Start following, or follow in a new leader epoch. Cancels the current long poll."""
         key = (replica.topic_id, replica.partition)
         known = self._followed.get(key)
         if known is None or known.replica is not replica or known.leader_epoch != replica.leader_epoch:
             self._followed[key] = FollowedPartition(replica, self._store)
-            self._ask_anew()
+            self._fetch_now()
 
-    def _ask_anew(self) -> None:
-        self._news.set()
+    def _fetch_now(self) -> None:
+        self._wakeup.set()
         if self._polling is not None:
             self._polling.cancel()
 
@@ -103,10 +103,10 @@ class Fetcher:
             while True:
                 await self._turn()
         finally:
-            await self._hang_up()
+            await self._disconnect()
 
     async def _turn(self) -> None:
-        self._news.clear()
+        self._wakeup.clear()
         asking = dict(self._followed)
         await self._rebuild(asking.values())
         wanted = self._wanted()
@@ -119,16 +119,16 @@ class Fetcher:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            await self._hang_up()  # `follow` cut the long poll short; nobody waits for its answer any more
+            await self._disconnect()  # `follow` cancelled the long poll
             return
         except (OSError, TimeoutError, Disconnected, ProtocolError) as error:
-            log.debug("fetching failed: %s", error)
-            await self._hang_up()
+            log.debug("Fetch failed: %s", error)
+            await self._disconnect()
             await self._clock.sleep(self._settings.backoff_ms)
             return
         error_code = ErrorCode(response.error_code)
         if error_code is not ErrorCode.NONE:
-            self._session.begin_anew()
+            self._session.reset()
             if error_code not in _SESSION_GONE:
                 await self._clock.sleep(self._settings.backoff_ms)
             return
@@ -136,15 +136,15 @@ class Fetcher:
         await self._take(response, asking)
 
     async def _rebuild(self, asking: Iterable[FollowedPartition]) -> None:
-        """Let logs that lack records which they had go on from where they are missing."""
+        """Truncate logs that have lost records to the first missing one."""
         now_ms = self._clock.monotonic_ms()
-        for followed in [each for each in asking if each.lacks_records and each.resting_until_ms <= now_ms]:
+        for followed in [each for each in asking if each.lacks_records and each.backoff_until_ms <= now_ms]:
             replica = followed.replica
             end_offset = replica.log.log_end_offset
             try:
                 await followed.rebuild()
             except (LogError, OSError) as error:
-                self._rest(followed, f"its log cannot be rebuilt ({error})")
+                self._back_off(followed, f"its log cannot be rebuilt ({error})")
                 continue
             if replica.log.log_end_offset == end_offset:
                 continue  # the missing records were repaired meanwhile
@@ -171,24 +171,24 @@ class Fetcher:
         now_ms = self._clock.monotonic_ms()
         wanted = {}
         for key, followed in self._followed.items():
-            if followed.resting_until_ms > now_ms or followed.awaits_disk:
+            if followed.backoff_until_ms > now_ms or followed.awaits_disk:
                 continue
             try:
                 view = _view(followed.replica)
                 synced = followed.replica.synced()
                 synced.raise_if_refused()
             except (LogError, OSError) as error:
-                self._rest(followed, f"its log cannot be opened ({error})")
+                self._back_off(followed, f"its log cannot be opened ({error})")
                 continue
-            if not synced.is_done:  # another leader's records, or its own: the fetch offset is a promise
+            if not synced.is_done:  # the fetch offset promises that all records below are synced
                 followed.awaits_disk = True
                 synced.then(partial(self._on_synced, followed))
                 continue
             if followed.lacks_space and not followed.has_room:
-                self._rest(followed, "the disk is full")
+                self._back_off(followed, "the disk is full")
                 continue
             if self._throttle.holds_back(followed.replica, self._session.broker_id):
-                self._rest(followed, "it is throttled")
+                self._back_off(followed, "it is throttled")
                 continue
             wanted[key] = position.ask(
                 followed.replica.partition, view, followed.leader_epoch, self._settings.partition_bytes_max
@@ -196,27 +196,27 @@ class Fetcher:
         return wanted
 
     def _on_synced(self, followed: FollowedPartition, _done: Completion[None]) -> None:
-        """Ask for the partition now, or find out why its log cannot be synced."""
+        """Fetch the partition now, or find out why its log cannot be synced."""
         followed.awaits_disk = False
-        self._ask_anew()
+        self._fetch_now()
 
     async def _pause(self) -> None:
-        """Nothing to fetch: wait for a partition to come, or for one to have rested."""
-        resting = [each.resting_until_ms for each in self._followed.values() if not each.awaits_disk]
+        """Nothing to fetch: wait for a new partition, or for the end of a back-off."""
+        resting = [each.backoff_until_ms for each in self._followed.values() if not each.awaits_disk]
         if not resting:
-            await self._news.wait()
+            await self._wakeup.wait()
             return
-        await sleep_or(self._clock, max(1.0, min(resting) - self._clock.monotonic_ms()), self._news)
+        await sleep_or(self._clock, max(1.0, min(resting) - self._clock.monotonic_ms()), self._wakeup)
 
     async def _take(self, response: FetchResponse, asking: Mapping[PartitionKey, FollowedPartition]) -> None:
-        """Act on an answer for those who asked, as long as they have no successor."""
+        """Handle an answer, for the partitions that are still followed as they were at the request."""
         storing: list[tuple[FollowedPartition, Append, Commit]] = []
         for topic in response.responses:
             for data in topic.partitions:
                 key = (topic.topic_id, data.partition_index)
                 followed = asking.get(key)
                 if followed is None or self._followed.get(key) is not followed:
-                    continue  # the partition moved on while the answer was under way
+                    continue  # the partition has a new epoch or leader since the request
                 reaction = position.react(data)
                 if isinstance(reaction, Append):
                     commit = await self._append(followed, reaction)
@@ -228,9 +228,9 @@ class Fetcher:
             try:
                 await commit
             except LogError as error:
-                self._rest(followed, str(error))
+                self._back_off(followed, str(error))
             else:
-                self._take_over(followed, reaction)
+                self._copy_offsets(followed, reaction)
 
     async def _append(self, followed: FollowedPartition, answer: Append) -> Commit | None:
         replica = followed.replica
@@ -249,7 +249,7 @@ class Fetcher:
             commit.raise_if_refused()
         except (LogError, OSError) as error:
             followed.lacks_space = is_out_of_space(error)
-            self._rest(followed, f"what its leader gave was not stored ({error})")
+            self._back_off(followed, f"its leader's records were refused ({error})")
             return None
         followed.lacks_space = False
         self._throttle.record(replica, len(answer.records))
@@ -270,7 +270,7 @@ class Fetcher:
         )
 
     async def _start_at_batch(self, followed: FollowedPartition, base_offset: int) -> None:
-        """Until `_take_over` the log starts a few records before its leader's."""
+        """Start at the base offset of a batch: that is before the leader's start until `_copy_offsets`."""
         replica = followed.replica
         start_offset = replica.log.log_start_offset
         await followed.start_over(base_offset)
@@ -283,11 +283,11 @@ class Fetcher:
             base_offset,
         )
 
-    def _take_over(self, followed: FollowedPartition, answer: Append) -> None:
+    def _copy_offsets(self, followed: FollowedPartition, answer: Append) -> None:
         try:
             followed.follow_offsets(answer.high_watermark, answer.log_start_offset)
         except (LogError, OSError) as error:
-            self._rest(followed, str(error))
+            self._back_off(followed, str(error))
 
     async def _react(self, followed: FollowedPartition, reaction: Truncate | StartOver | Rest) -> None:
         try:
@@ -296,9 +296,9 @@ class Fetcher:
             elif isinstance(reaction, StartOver):
                 await self._start_over(followed)
             else:
-                self._rest(followed, reaction.error.name)
+                self._back_off(followed, reaction.error.name)
         except (LogError, OSError, TimeoutError) as error:
-            self._rest(followed, str(error))
+            self._back_off(followed, str(error))
 
     async def _truncate(self, followed: FollowedPartition, truncate: Truncate) -> None:
         replica = followed.replica
@@ -306,7 +306,7 @@ class Fetcher:
         end_offset = replica.log.log_end_offset
         offset = position.truncation_offset(truncate, own_epoch, own_end_offset, end_offset)
         await followed.truncate(offset)
-        if replica.log.log_end_offset < end_offset:  # a follower that is only behind has nothing to cut
+        if replica.log.log_end_offset < end_offset:  # a follower that is only behind has nothing to truncate
             log.info(
                 "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
                 replica.topic,
@@ -322,9 +322,9 @@ class Fetcher:
         start = await self._channel.earliest_offset(replica)
         end_offset = replica.log.log_end_offset
         is_empty = end_offset == replica.log.log_start_offset
-        # An empty log names no epoch, so its leader cannot tell it where they part: it may even be ahead.
+        # An empty log has no epoch, so its leader cannot find where they diverge: it may even be ahead.
         if start <= end_offset and not is_empty:
-            self._rest(followed, f"its leader has neither offset {end_offset} nor a newer start")
+            self._back_off(followed, f"its leader has neither offset {end_offset} nor a newer start")
             return
         await followed.start_over(start)
         if not is_empty:
@@ -336,13 +336,13 @@ class Fetcher:
                 start,
             )
 
-    def _rest(self, followed: FollowedPartition, reason: str) -> None:
+    def _back_off(self, followed: FollowedPartition, reason: str) -> None:
         replica = followed.replica
-        log.debug("%s-%d rests: %s", replica.topic, replica.partition, reason)
-        followed.resting_until_ms = self._clock.monotonic_ms() + self._settings.backoff_ms
+        log.debug("Backing off %s-%d: %s", replica.topic, replica.partition, reason)
+        followed.backoff_until_ms = self._clock.monotonic_ms() + self._settings.backoff_ms
 
-    async def _hang_up(self) -> None:
-        self._session.begin_anew()
+    async def _disconnect(self) -> None:
+        self._session.reset()
         channel, self._channel = self._channel, None
         if channel is not None:
             await channel.close()

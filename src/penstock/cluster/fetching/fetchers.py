@@ -1,7 +1,8 @@
-"""All the leaders that this broker follows, kept in step with the metadata: one fetcher for each."""
+"""One fetcher for each leader that this broker follows, kept up to date with the metadata."""
 
 import asyncio
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from penstock.cluster.fetching.channel import ConnectedLeader
 from penstock.cluster.fetching.fetcher import Fetcher, LeaderChannel
@@ -12,15 +13,13 @@ from penstock.cluster.peers import PeerChannel, Peers
 from penstock.cluster.replica import Replica
 from penstock.cluster.throttle import ReplicationThrottle
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes import replication
-from penstock.observability.clock import Clock
-from penstock.storage.log_store import LogStore
+from penstock.config.settings import replication
+from penstock.runtime.clock import Clock
+from penstock.storage.store.log_store import LogStore
 
 
 class FetchSettings:
-    """The settings of followers, as they hold now."""
-
-    __slots__ = ("_config",)
+    """The current settings of followers."""
 
     def __init__(self, config: Callable[[], BrokerConfig]) -> None:
         self._config = config
@@ -47,13 +46,10 @@ class FetchSettings:
         return self._config()[replication.REPLICA_SOCKET_TIMEOUT_MS]
 
 
-class _Running:
-    __slots__ = ("endpoint", "fetcher", "task")
-
-    def __init__(self, fetcher: Fetcher, task: "asyncio.Task[None]", endpoint: object) -> None:
-        self.fetcher = fetcher
-        self.task = task
-        self.endpoint = endpoint
+class _Running(NamedTuple):
+    fetcher: Fetcher
+    task: "asyncio.Task[None]"
+    endpoint: object
 
 
 class Fetchers:
@@ -82,7 +78,7 @@ class Fetchers:
 
     def follow(self, replicas: Iterable[Replica]) -> None:
         """Take in what became of these partitions: followed from here on, or not any more."""
-        if self._is_stopped:  # the quorum stops later, and still tells of changes
+        if self._is_stopped:  # the quorum stops later, and metadata may still change
             return
         for replica in replicas:
             key = (replica.topic_id, replica.partition)
@@ -104,7 +100,7 @@ class Fetchers:
                 self._end(leader)
 
     def brokers_changed(self, broker_ids: Iterable[int], replicas: Callable[[], Iterable[Replica]]) -> None:
-        """A leader that came back elsewhere is followed there."""
+        """Connect again to leaders whose endpoints have changed."""
         moved = False
         for broker_id in broker_ids:
             running = self._running.get(broker_id)
@@ -144,7 +140,7 @@ class Fetchers:
         task.add_done_callback(self._ending.pop)
 
     async def stop(self) -> None:
-        """Nothing is fetched from here on, nor appended: the logs may be closed."""
+        """Stop fetching and appending: the logs may be closed afterwards."""
         self._is_stopped = True
         self._leader_of.clear()
         for leader in list(self._running):

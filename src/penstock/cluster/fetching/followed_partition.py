@@ -1,25 +1,25 @@
-"""A partition while it is followed in one leader epoch: how a follower writes what its leader has.
+"""A partition while this broker follows it in one leader epoch: how a follower writes its leader's records.
 
-The fetcher waits for its leader and for the disk between one step and the next, and the partition may get another
-leader meanwhile, or be led here. Each step is therefore refused in any other epoch than the one it was begun in.
+The fetcher waits for its leader and for the disk between two steps, and the leader may change meanwhile. So each step
+is refused in any other epoch than the one in which it began.
 """
 
 from penstock.cluster.commit import Commit
+from penstock.cluster.metadata.topic_names import is_internal
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import is_internal
+from penstock.storage.errors import LogError, StorageError
 from penstock.storage.files import Buffer
-from penstock.storage.log.errors import LogError, StorageError
-from penstock.storage.log_store import LogStore
+from penstock.storage.store.log_store import LogStore
 
 
 class FollowedPartition:
     __slots__ = (
         "_store",
         "awaits_disk",
+        "backoff_until_ms",
         "lacks_space",
         "leader_epoch",
         "replica",
-        "resting_until_ms",
     )
 
     def __init__(self, replica: Replica, store: LogStore) -> None:
@@ -28,21 +28,21 @@ class FollowedPartition:
         self._store = store
         self.awaits_disk = False
         self.lacks_space = False
-        """Whether there was no space for what its leader gave last."""
-        self.resting_until_ms = 0.0
+        """Whether there was no disk space for the last records of the leader."""
+        self.backoff_until_ms = 0.0
 
     @property
     def lacks_records(self) -> bool:
-        """Whether records are missing that it had: a start looks for them, and opens the log if there are any."""
+        """Whether the log has lost records. The broker's start checks that, and opens such logs."""
         return self.replica.is_open and self.replica.log.first_missing_offset is not None
 
     @property
     def has_room(self) -> bool:
-        """Whether the disk takes more records of this partition, as far as is known."""
+        """Whether the disk has room for more records of this partition."""
         return self.replica.deps.disk.room_bytes > 0 or is_internal(self.replica.topic)
 
     def append(self, records: Buffer, now_ms: int) -> Commit:
-        """Store what the leader gave; the commit is done when it is on the disk, and has failed if it is refused."""
+        """Append the leader's records; the commit is done when they are on the disk, and fails if they are refused."""
         replica, deps = self.replica, self.replica.deps
         commit = Commit(self.leader_epoch, acks=1, size_bytes=len(records))
         try:
@@ -66,10 +66,9 @@ class FollowedPartition:
         return commit
 
     def follow_offsets(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take over the leader's high watermark and log start.
+        """Copy the leader's high watermark and log start offset. Raises `LogError`.
 
-        The high watermark only as far as the records are here and synced, the start only as far as that. Raises
-        `LogError`.
+        The high watermark only up to the last synced record here, the log start only up to the high watermark.
         """
         replica = self.replica
         replica.require_follower(self.leader_epoch)
@@ -79,24 +78,24 @@ class FollowedPartition:
             replica.log.advance_log_start(start)
 
     async def truncate(self, offset: int) -> None:
-        """Drop the records from `offset` on, which the leader does not have. Raises `LogError`.
+        """Truncate the records from `offset` on, which the leader does not have. Raises `LogError`.
 
-        Waits for the disk. Whoever leads or follows another leader by then keeps its records.
+        Waits for the disk, and truncates nothing if the leader has changed by then.
         """
         await self._allow_truncation(offset)
         self._truncate_to(offset)
 
     async def rebuild(self) -> None:
-        """Drop all records from the first missing one on: the leader has them. Raises `LogError`."""
+        """Truncate to the first missing record: the leader has the rest. Raises `LogError`."""
         missing = self.replica.log.first_missing_offset
         if missing is None:
             return
         await self._allow_truncation(missing)
-        if self.replica.log.first_missing_offset == missing:  # else they were repaired meanwhile
+        if self.replica.log.first_missing_offset == missing:  # otherwise they were repaired meanwhile
             self._truncate_to(missing)
 
     async def start_over(self, offset: int) -> None:
-        """Drop all records and go on at `offset`, where the leader has its first batch.
+        """Delete all records and continue at `offset`, where the leader has its first batch.
 
         Waits for the disk, and raises `LogError`, as `truncate` does.
         """
@@ -112,5 +111,5 @@ class FollowedPartition:
     def _truncate_to(self, offset: int) -> None:
         replica = self.replica
         end_offset = replica.log.truncate_to(offset, now_ms=replica.deps.clock.now_ms())
-        # After an unclean election even records that had been committed may be gone.
+        # After an unclean election even committed records may be gone.
         replica.truncated(min(replica.high_watermark, end_offset))

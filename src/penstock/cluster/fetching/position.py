@@ -1,9 +1,9 @@
-"""Where a follower stands in one partition, and what an answer of its leader tells it to do. Pure.
+"""A follower's fetch position in one partition, and its reaction to an answer of the leader. Pure.
 
-A fetch names the offset it wants and the epoch of the record before it. A leader whose log has another history
-answers with the epoch in which they part and where that ends there (KIP-595): the follower cuts its log there, or where
-its own records of that epoch end if that is earlier, and asks again. Cutting by the offset alone would keep records
-that only a dead leader ever had (KIP-101).
+A fetch has an offset and the epoch of the record before it. If the logs diverge, the leader answers with the epoch in
+which they do, and the end of that epoch in its log (KIP-595). The follower truncates to that offset, or to the end of
+that epoch in its own log if that is lower, and fetches again. Truncating by the offset alone would keep records that
+only a dead leader ever had (KIP-101).
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from penstock.protocol.wire import Buffer
 
 
 class LogView(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of the follower's own log."""
+    """The offsets and the epoch of the follower's own log."""
 
     end_offset: int
     latest_epoch: int  # of its last record; -1 when it is empty
@@ -26,7 +26,7 @@ class LogView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Append(msgspec.Struct, frozen=True):
-    """Store the records; then take over the leader's high watermark and start."""
+    """Append the records, then copy the leader's high watermark and log start offset."""
 
     records: Buffer
     high_watermark: int
@@ -34,18 +34,18 @@ class Append(msgspec.Struct, frozen=True):
 
 
 class Truncate(msgspec.Struct, frozen=True):
-    """The histories part in `epoch`, which ends at `end_offset` at the leader."""
+    """The logs diverge in `epoch`, which ends at `end_offset` in the leader's log."""
 
     epoch: int
     end_offset: int
 
 
 class StartOver(msgspec.Struct, frozen=True):
-    """The leader no longer has what would come next: drop everything and go on from its start."""
+    """The leader no longer has the next records: delete all, and continue at its log start."""
 
 
 class Rest(msgspec.Struct, frozen=True):
-    """Try again after a pause; `error` says why. Of who leads instead, the metadata will tell."""
+    """Retry after a pause. If the leader has changed, the metadata will show that."""
 
     error: ErrorCode
 
@@ -65,7 +65,7 @@ def ask(number: int, log: LogView, leader_epoch: int, bytes_max: int) -> FetchPa
 
 
 def react(data: PartitionData) -> Reaction:
-    """Say what the follower is to do about one partition of an answer."""
+    """Decide the follower's reaction to one partition of an answer."""
     error = ErrorCode(data.error_code)
     if error is ErrorCode.OFFSET_OUT_OF_RANGE:
         return StartOver()
@@ -91,19 +91,19 @@ def start_before(records: Buffer, log: LogView) -> int | None:
 
 
 def must_start_over(answer: Append, log: LogView, *, high_watermark: int, leader_epoch: int) -> bool:
-    """Whether the last records here are an earlier leader's, are not known to be committed and cannot be compared.
+    """Whether the last records are an earlier leader's, not known to be committed, and cannot be compared.
 
-    The leader has deleted all that this log has, so it does not know what stood there. It may have been something else,
-    such as the end of a transaction that would stay open here for ever.
+    The leader has deleted all records of this log, so it cannot compare them. Its own may have been different, such as
+    the end of a transaction that would stay open here for ever.
     """
     is_deleted = answer.log_start_offset >= log.end_offset
     return is_deleted and high_watermark < log.end_offset and 0 <= log.latest_epoch < leader_epoch
 
 
 def truncation_offset(truncate: Truncate, own_epoch: int, own_end_offset: int, end_offset: int) -> int:
-    """Where to cut. `own_epoch` is the greatest known here at or below the leader's, and where that ends here.
+    """The offset to truncate to. `own_epoch` is the greatest here at or below the leader's, with its end here.
 
-    (-1, -1) means that this log knows no such epoch: the leader's end stands.
+    (-1, -1) means that this log has no such epoch: the leader's end counts.
     """
     if own_end_offset < 0:
         return min(truncate.end_offset, end_offset)

@@ -1,11 +1,12 @@
-"""A follower's side of an incremental fetch session (KIP-227): name what changed since the last request. Pure.
+"""A follower's side of an incremental fetch session (KIP-227): a request has only the changed partitions. Pure.
 
-The leader keeps the rest. A request counts up the session's epoch; whatever is not an orderly answer begins a new
-session, which names everything once more.
+The leader remembers the rest. Each request increments the session's epoch; any error begins a new session, whose first
+request has all partitions.
 """
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
+from typing import NamedTuple
 
 from penstock.protocol.messages.fetch import (
     FetchPartition,
@@ -15,22 +16,17 @@ from penstock.protocol.messages.fetch import (
     ReplicaState,
 )
 
-PartitionKey = tuple[bytes, int]  # the topic's id and the partition
+PartitionKey = tuple[bytes, int]  # topic id and partition
 _EPOCH_MAX = 2**31 - 1
 
 
-class FetchLimits:
-    __slots__ = ("bytes_max", "bytes_min", "wait_ms_max")
-
-    def __init__(self, *, wait_ms_max: int, bytes_min: int, bytes_max: int) -> None:
-        self.wait_ms_max = wait_ms_max
-        self.bytes_min = bytes_min
-        self.bytes_max = bytes_max
+class FetchLimits(NamedTuple):
+    wait_ms_max: int
+    bytes_min: int
+    bytes_max: int
 
 
 class FetchSession:
-    __slots__ = ("_epoch", "_id", "_known", "_state")
-
     def __init__(self, broker_id: int, broker_epoch: int) -> None:
         self._state = ReplicaState(replica_id=broker_id, replica_epoch=broker_epoch)
         self._id = 0
@@ -64,14 +60,14 @@ class FetchSession:
         )
 
     def answered(self, session_id: int) -> None:
-        """The leader keeps the session, or with id 0 does not."""
+        """Continue the session of an answer; id 0 means that the leader has none."""
         if session_id == 0:
-            self.begin_anew()
+            self.reset()
         else:
             self._id = session_id
             self._epoch = self._epoch % _EPOCH_MAX + 1
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         self._id = 0
         self._epoch = 0
         self._known = {}

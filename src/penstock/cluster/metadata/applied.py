@@ -10,11 +10,11 @@ from penstock.cluster.metadata.records import decode_batches
 from penstock.protocol.wire import Buffer
 
 Subscriber = Callable[[MetadataDelta], Awaitable[None] | None]
-"""Notified of every change in order. What it returns is awaited before the next change and before the answer."""
+"""Called for every change in order. Its awaitable is awaited before the next change and before the answer."""
 
 
 class AppliedMetadata:
-    """The quorum hands in what it has committed, no matter which node decided it."""
+    """The quorum hands in the committed batches of all controllers."""
 
     __slots__ = ("_subscribers", "_waiting", "image")
 
@@ -34,12 +34,12 @@ class AppliedMetadata:
             await waiter
 
     async def apply_batches(self, buffer: Buffer) -> None:
-        """Take in committed batches, one after the other."""
+        """Apply committed batches in order."""
         for last_offset, records in decode_batches(buffer):
             await self._publish(replay.apply(self.image, records, last_offset))
 
     async def restart_from(self, pieces: Iterable[Buffer], last_offset: int) -> None:
-        """Let a snapshot replace what was known; subscribers are notified of the difference."""
+        """Replace the image by a snapshot; subscribers are notified of the difference."""
         image = MetadataImage(self.image.cluster_id)
         for buffer in pieces:
             for _, records in decode_batches(buffer):

@@ -1,4 +1,4 @@
-"""What a committed piece of metadata changed, for those who act on it."""
+"""The changes of a batch of metadata records, for subscribers."""
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Partition, Topic
@@ -50,7 +50,7 @@ class MetadataDelta:
         self.topics_created[topic.topic_id] = topic
 
     def topic_deleted(self, topic: Topic) -> None:
-        """Note a deletion. A topic made and deleted in one batch was never there."""
+        """Record a deletion. A topic created and deleted in one batch is left out."""
         for number in topic.partitions:
             self.partitions.pop((topic.topic_id, number), None)
         if self.topics_created.pop(topic.topic_id, None) is None:
@@ -59,7 +59,7 @@ class MetadataDelta:
     def partition_changed(
         self, topic: Topic, number: int, before: Partition | None, after: Partition
     ) -> None:
-        """Note a change; of several in one batch the first `before` and the last `after` are kept."""
+        """Record a change; of several in one batch the first `before` and the last `after` are kept."""
         known = self.partitions.get((topic.topic_id, number))
         if known is None:
             self.partitions[topic.topic_id, number] = PartitionDelta(topic, number, before, after)
@@ -68,7 +68,7 @@ class MetadataDelta:
 
 
 def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
-    """What changed for someone who knew the old image and is shown the new one."""
+    """The difference between two images."""
     delta = MetadataDelta(new.offset)
     for topic in old.topics.values():
         if topic.topic_id not in new.topics_by_id:

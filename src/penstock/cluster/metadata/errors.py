@@ -1,4 +1,4 @@
-"""What can go wrong with cluster metadata."""
+"""Errors of cluster metadata."""
 
 
 class MetadataError(Exception):

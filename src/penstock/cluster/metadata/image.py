@@ -1,13 +1,13 @@
-"""All that is known of the cluster, as of one offset of the metadata log.
+"""The state of the cluster at one offset of the metadata log.
 
-It is changed only by `replay.apply`, on the event loop, between two awaits: whoever reads it without awaiting sees one
+It is changed only by `replay.apply`, on the event loop, between two awaits: a reader that does not await sees one
 consistent state.
 """
 
 import enum
 from collections.abc import Iterator, Mapping
 
-from penstock.cluster import topic_names
+from penstock.cluster.metadata import topic_names
 from penstock.cluster.metadata.state import (
     Features,
     Partition,
@@ -24,7 +24,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class ResourceType(enum.IntEnum):
-    """What settings can belong to, as the protocol numbers it."""
+    """The types of resources that have settings, with the protocol's numbers."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -65,12 +65,12 @@ class MetadataImage:
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
 
     def become(self, other: "MetadataImage") -> None:
-        """Take over all that another image holds: whoever has this one sees it."""
+        """Copy the content of another image into this one, to which others refer."""
         for name in self.__slots__:
             setattr(self, name, getattr(other, name))
 
     def with_settings(self, changed: Mapping[tuple[int, str], dict[str, str]]) -> "MetadataImage":
-        """The same cluster with other settings of these resources: what a decision about them leads to."""
+        """A copy with other settings of these resources, for a decision about them."""
         other = MetadataImage(self.cluster_id)
         other.become(self)
         other.configs = {**self.configs, **changed}
@@ -90,34 +90,34 @@ class MetadataImage:
         return topic_names.is_internal(name)
 
     def topic_settings(self, name: str) -> Mapping[str, str]:
-        """What a topic sets itself."""
+        """The settings of a topic itself."""
         return self.configs.get((ResourceType.TOPIC, name), _NOTHING)
 
     def settings_of(self, kind: ResourceType) -> dict[str, Mapping[str, str]]:
-        """What was set for each resource of a kind, by name."""
+        """The settings of all resources of a type, by name."""
         return {name: values for (each, name), values in self.configs.items() if each == kind}
 
     def group_settings(self, name: str) -> Mapping[str, str]:
         return self.configs.get((ResourceType.GROUP, name), _NOTHING)
 
     def broker_settings(self, broker_id: int) -> Mapping[str, str]:
-        """What was set while running, for one broker."""
+        """The dynamic settings of one broker."""
         return self.configs.get((ResourceType.BROKER, str(broker_id)), _NOTHING)
 
     def cluster_settings(self) -> Mapping[str, str]:
-        """What was set while running, for all brokers."""
+        """The dynamic settings of all brokers."""
         return self.configs.get((ResourceType.BROKER, ""), _NOTHING)
 
     def is_active(self, broker_id: int) -> bool:
-        """Whether a broker is known and serves."""
+        """Whether a broker is registered and active."""
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.is_active
 
     def may_lead(self, broker_id: int) -> bool:
-        """Whether a broker is known and fit to lead, or to be in sync."""
+        """Whether a broker is registered and may lead, or be in sync."""
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.may_lead
 
     def active_brokers(self) -> Iterator[RegisteredBroker]:
-        """The brokers that clients are told of, by id."""
+        """The brokers in Metadata responses, by id."""
         return (self.brokers[each] for each in sorted(self.brokers) if self.brokers[each].is_active)

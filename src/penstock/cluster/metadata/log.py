@@ -10,8 +10,8 @@ from typing import Protocol
 from penstock.cluster.metadata.applied import AppliedMetadata, Subscriber
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.records import encode_batch
-from penstock.observability.clock import Clock
 from penstock.protocol.messages.metadata_records import MetadataRecord
+from penstock.runtime.clock import Clock
 
 
 class RecordSink(Protocol):
@@ -19,7 +19,7 @@ class RecordSink(Protocol):
 
     @property
     def leader_id(self) -> int | None:
-        """Which node leads the quorum, if one is known."""
+        """The leader of the quorum, if it is known."""
         ...
 
     @property
@@ -28,7 +28,7 @@ class RecordSink(Protocol):
         ...
 
     async def append(self, batch: bytes, now_ms: int) -> int:
-        """Append a batch and give its last offset once it is committed."""
+        """Append a batch; returns its last offset once it is committed."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class MetadataLog:
         self._applied.subscribe(subscriber)
 
     async def append(self, records: Sequence[MetadataRecord]) -> None:
-        """Have a decision committed; it is known here when this returns."""
+        """Commit the records of a decision; they are applied here when this returns."""
         now_ms = self._clock.now_ms()
         batch = encode_batch(records, now_ms, self.image.features.metadata_version)
         last_offset = await self.sink.append(batch, now_ms)

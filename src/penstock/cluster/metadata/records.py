@@ -30,7 +30,7 @@ _NEWEST_SINCE: Final[Mapping[type[MetadataRecord], int]] = {
 
 
 def encode_value(record: MetadataRecord, metadata_version: int) -> bytes:
-    """Write a record in the newest form that a cluster of this metadata.version knows."""
+    """Encode a record in the newest version that this metadata.version allows."""
     spec = SPEC_OF[type(record)]
     is_known = metadata_version >= _NEWEST_SINCE.get(type(record), 0)
     version = spec.versions[-1 if is_known else -2]
@@ -55,14 +55,14 @@ def decode_value(value: Buffer) -> MetadataRecord:
 
 
 def encode_batch(records: Iterable[MetadataRecord], now_ms: int, metadata_version: int) -> bytes:
-    """Put the records of one decision into one batch."""
+    """Encode the records of one decision as one batch."""
     return build_batch(
         [NewRecord(value=encode_value(record, metadata_version), timestamp=now_ms) for record in records]
     )
 
 
 def decode_batches(buffer: Buffer) -> Iterator[tuple[int, Sequence[MetadataRecord]]]:
-    """Give the last offset and the records of each batch. A batch of the quorum's own control records has none."""
+    """Decode each batch: its last offset and its records. The quorum's control batches have none."""
     try:
         for pos, header in iter_batches_strict(buffer):
             records: list[MetadataRecord] = []

@@ -1,11 +1,11 @@
-"""How each metadata record changes the image. A record that makes no sense means that the log is not ours."""
+"""Applies metadata records to the image. An invalid record means that the log is not this cluster's."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
-from penstock.cluster import topic_names
+from penstock.cluster.metadata import topic_names
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import SYNC_HISTORY, MetadataImage, ResourceType
@@ -20,7 +20,7 @@ from penstock.security.scram_credentials import ScramCredential
 
 
 def apply(image: MetadataImage, records: Iterable[mr.MetadataRecord], last_offset: int) -> MetadataDelta:
-    """Bring the image up to `last_offset` and say what changed."""
+    """Apply records up to `last_offset`; returns the changes."""
     delta = MetadataDelta(last_offset)
     for record in records:
         _APPLIERS[type(record)](image, delta, record)
@@ -200,7 +200,7 @@ def _quota(image: MetadataImage, delta: MetadataDelta, record: mr.ClientQuotaRec
 
 
 def _nothing(_image: MetadataImage, _delta: MetadataDelta, _record: mr.MetadataRecord) -> None:
-    """Nothing to do: a decision is one batch here, so the marks of a transaction (KIP-868) add nothing."""
+    """Ignore the markers of metadata transactions (KIP-868): a decision is one batch here."""
 
 
 def _aborted(_image: MetadataImage, _delta: MetadataDelta, _record: mr.AbortTransactionRecord) -> None:

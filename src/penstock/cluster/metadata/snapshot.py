@@ -1,4 +1,4 @@
-"""The image as records: applied to an empty image they make it again. This is what a metadata snapshot holds."""
+"""The image as records, for a metadata snapshot: applied to an empty image they restore it."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from penstock.protocol.messages import metadata_records as mr
 
 
 def records_of(image: MetadataImage) -> Iterator[mr.MetadataRecord]:
-    """In an order that can be applied: features first, a topic before its partitions."""
+    """The records in an order that can be applied: features first, a topic before its partitions."""
     for name, level in sorted(image.features.finalized.items()):
         yield mr.FeatureLevelRecord(name=name, feature_level=level)
     for broker_id in sorted(image.brokers):

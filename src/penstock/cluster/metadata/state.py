@@ -1,4 +1,4 @@
-"""The things that cluster metadata is about: topics, partitions, brokers, features."""
+"""The objects in the cluster metadata: topics, partitions, brokers, features."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,7 @@ SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {
     KRAFT_VERSION: (0, KRAFT_LEVEL),
     STREAMS_VERSION: (0, 1),
 }
-"""From which to which level this version can work with each feature (KIP-584).
+"""The supported levels of each feature (KIP-584).
 
 A new cluster is given the highest level of each; one that is older than a feature has it at 0 until it is raised.
 metadata.version 25 is Kafka 4.0-IV3 and 30 is 4.3-IV0, from which on records of brokers have a place for cordoned
@@ -49,11 +49,11 @@ no groups for Kafka Streams: streams.version is there because tools set all feat
 clients look for the APIs.
 """
 NOT_SWITCHED_ON = frozenset({KRAFT_VERSION})
-"""Features that neither a new cluster nor an upgrade is given a level of."""
+"""Features that are off in a new cluster and after an upgrade."""
 
 
 class Partition(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds a partition and who leads it. The first replica is the preferred leader."""
+    """The replicas and the leader of a partition. The first replica is the preferred leader."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -64,7 +64,7 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
     removing_replicas: tuple[int, ...] = ()
     adding_replicas: tuple[int, ...] = ()
     directories: tuple[bytes, ...] = ()
-    elr: tuple[int, ...] = ()  # KIP-966: left the in-sync set, but with everything that was committed
+    elr: tuple[int, ...] = ()  # KIP-966: left the in-sync set with all committed records
     last_known_elr: tuple[int, ...] = ()
 
     def has_min_isr(self, min_insync_replicas: int) -> bool:
@@ -97,7 +97,7 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def changed(self, change: PartitionChangeRecord) -> "Partition":
-        """Take over what a change names. Naming a leader, even the same one, begins a new leader epoch."""
+        """Apply a change record. A leader in it, even the same one, begins a new leader epoch."""
         led = change.leader != NO_LEADER_CHANGE
         recovery_state = change.leader_recovery_state
         return Partition(
@@ -135,7 +135,7 @@ class Topic:
 
 
 class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker as it registered. One that is fenced leads nothing and is told to no client."""
+    """A registered broker. A fenced one leads nothing and is in no Metadata response."""
 
     broker_id: int
     epoch: int
@@ -149,17 +149,17 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_active(self) -> bool:
-        """Whether it serves, and clients are told of it."""
+        """Whether it serves clients, and is in Metadata responses."""
         return not self.fenced and not self.in_controlled_shutdown
 
     @property
     def has_failed_disk(self) -> bool:
-        """It has said so, and has not registered since."""
+        """Whether it has reported a failed disk since its registration."""
         return self.log_dirs == (DIRECTORY_LOST,)
 
     @property
     def may_lead(self) -> bool:
-        """Whether it is fit to lead, or to be in sync."""
+        """Whether it may lead, or be in sync."""
         return self.is_active and not self.has_failed_disk
 
     def endpoint(self, listener: str) -> Endpoint | None:
@@ -202,7 +202,7 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Features:
-    """Which features are switched on for the whole cluster, at which level; `epoch` says since which offset."""
+    """The feature levels of the whole cluster; `epoch` is the offset of the last change."""
 
     __slots__ = ("epoch", "finalized", "supported")
 
@@ -213,7 +213,7 @@ class Features:
 
     @property
     def levels(self) -> dict[str, int]:
-        """All that are switched on, the quorum's own among them."""
+        """All enabled features, including the quorum's own."""
         return {**self.finalized, KRAFT_VERSION: KRAFT_LEVEL}
 
     @property

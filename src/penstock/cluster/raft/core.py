@@ -1,50 +1,29 @@
-"""What all parts of a node share: identity, promises, log, state, and the effects of the event in hand.
+"""The state of a node: identity, promises, log, role, and the effects of the event that is being handled.
 
-The parts (`elections`, `following`, `leading`, `membership`) are functions over it; `transitions` alone changes the
-state.
+`elections`, `following`, `leading` and `membership` are functions over it; only `transitions` changes the role.
 """
 
 import random
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from penstock.cluster.raft.effects import Append, Committed, Effect, Persist, Send
 from penstock.cluster.raft.epochs import EPOCH_MAX, epoch_ceiling
 from penstock.cluster.raft.errors import RaftFault
 from penstock.cluster.raft.log_shape import LogShape
-from penstock.cluster.raft.messages import Request
+from penstock.cluster.raft.messages import Request, Response
 from penstock.cluster.raft.requests import Requests
 from penstock.cluster.raft.states import Follower, Leader, State, Unattached
 from penstock.cluster.raft.values import Address, Election, RaftSettings, ReplicaKey
 from penstock.cluster.raft.voters import VoterHistory, VoterSet
+from penstock.protocol.errors import ErrorCode
+
+R = TypeVar("R", bound=Response)
 
 BOOTSTRAP_ID_FIRST = -2
 
 
 class Core:
-    __slots__ = (
-        "bootstrap",
-        "bytes_since_snapshot",
-        "cluster_id",
-        "effects",
-        "election",
-        "endpoints",
-        "fault",
-        "has_been_voter",
-        "high_watermark",
-        "is_leaving",
-        "is_snapshot_wanted",
-        "led_ms",
-        "log",
-        "me",
-        "now_ms",
-        "randomness",
-        "requests",
-        "settings",
-        "stamp_ms",
-        "state",
-        "voter_history",
-    )
-
     def __init__(
         self,
         me: ReplicaKey,
@@ -60,6 +39,7 @@ class Core:
         bootstrap: tuple[Address, ...] = (),
         bytes_since_snapshot: int = 0,
     ) -> None:
+        """`stamp_ms` is the wall clock for the quorum's own records. An observer asks `bootstrap` first."""
         self.me = me
         self.cluster_id = cluster_id
         self.election = election
@@ -76,11 +56,11 @@ class Core:
         self.has_been_voter = False
         self.now_ms = 0.0
         self.led_ms = 0.0
-        """When there was last a leader: this node, or one that answered its fetch."""
+        """The last time that there was a leader: this node, or one that answered its fetch."""
         self.fault: RaftFault | None = None
-        """What a peer last said that no correct peer says."""
+        """The last message of a peer that no correct peer sends. It changed nothing."""
         self.high_watermark = log.snapshots[-1].offset if log.snapshots else 0
-        """All below is committed: a snapshot holds committed state only."""
+        """All records below are committed: a snapshot holds committed state only."""
         self.requests = Requests(settings.request_timeout_ms, settings.retry_backoff_ms)
         self.state: State = Unattached(float("inf"))
         self.effects: list[Effect] = []
@@ -99,7 +79,7 @@ class Core:
 
     @property
     def may_stand(self) -> bool:
-        """Whether this node may lead: a voter, or one whose removal is not known to be committed.
+        """Whether this node may stand: it is a voter, or its removal is not known to be committed.
 
         The log that holds the removal may be the only one that can win (Ongaro's thesis, 4.2.2).
         """
@@ -107,12 +87,12 @@ class Core:
 
     @property
     def is_removed(self) -> bool:
-        """Whether somebody took this node's vote since it was started. It does not take it back by itself."""
+        """Whether this node was removed from the voters since its start. It does not join again by itself."""
         return self.has_been_voter and not self.is_voter
 
     @property
     def has_uncommitted_voters(self) -> bool:
-        """Whether the voters that are in force stand in the log and are not known to be committed."""
+        """Whether the record of the current voters is not known to be committed."""
         offset = self.voter_history.latest_offset
         return offset is not None and offset >= self.high_watermark
 
@@ -124,23 +104,38 @@ class Core:
         return any(voters.get(node_id) is not None for voters in self.voter_history.sets)
 
     def may_take(self, epoch: int) -> bool:
-        """Whether a peer's epoch is believed: an earlier one changes nothing, a later one is bounded."""
+        """Whether to accept a peer's epoch: an earlier one changes nothing, a later one is bounded."""
         return epoch <= self.epoch or epoch <= epoch_ceiling(self.stamp_ms())
 
     def reject(self, reason: str) -> None:
-        """Note for the log why a peer's word was not taken in."""
+        """Record, for the log, why a peer's message was ignored."""
         self.fault = RaftFault(reason)
+
+    def take_fault(self) -> RaftFault | None:
+        """Return the fault once, to be logged."""
+        fault, self.fault = self.fault, None
+        return fault
 
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 
+    def response(self, kind: type[R], error: ErrorCode = ErrorCode.NONE, **fields: Any) -> R:
+        """Make a response that tells the peer the epoch and the leader of this node."""
+        return kind(
+            error=error,
+            epoch=self.epoch,
+            leader_id=self.leader_id,
+            leader_endpoints=self.leader_endpoints,
+            **fields,
+        )
+
     def promise(self, election: Election) -> None:
-        """Change what must not be forgotten; it is durable before any later effect is performed."""
+        """Change the durable state; it is synced before any later effect is performed."""
         if election != self.election:
             assert 0 <= election.epoch <= EPOCH_MAX, f"epoch {election.epoch} cannot be followed by another"
             self.election = election
             if self.effects and isinstance(self.effects[-1], Persist):
-                self.effects.pop()  # nothing came in between: one sync for both
+                self.effects.pop()  # no effect in between: one sync for both
             self.emit(Persist(election))
 
     def send(self, to: int, request: Request, addresses: tuple[Address, ...] = ()) -> None:
@@ -157,13 +152,13 @@ class Core:
         self.bytes_since_snapshot += len(batches)
 
     def commit(self, offset: int) -> None:
-        """All below `offset` is known to be committed."""
+        """Advance the high watermark to `offset`."""
         if offset > self.high_watermark:
             self.high_watermark = offset
             self.emit(Committed(offset))
 
     def election_deadline_ms(self) -> float:
-        """Random, so that two nodes seldom stand for election at once."""
+        """A random deadline, so that two nodes rarely stand for election together."""
         return self.now_ms + self.settings.election_timeout_ms * (1 + self.randomness.random())
 
     def other_voters(self) -> list[int]:
@@ -171,12 +166,12 @@ class Core:
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads now, as far as this node knows."""
+        """The current leader, if this node knows it."""
         return self.election.leader_id if isinstance(self.state, Leader | Follower) else None
 
     @property
     def leader_endpoints(self) -> tuple[Address, ...]:
-        """Where that leader listens."""
+        """The endpoints of that leader."""
         if isinstance(self.state, Leader):
             return self.endpoints
         if not isinstance(self.state, Follower):

@@ -1,5 +1,7 @@
-"""What a node of the quorum wants done. Whoever runs it performs the effects of one event in order, one after the
-other, before the next event is handled: nothing is sent or answered that a `Persist` before it has not made durable.
+"""The effects of an event: I/O that the driver performs for a node of the quorum.
+
+The driver performs the effects of one event in order, before it hands in the next event: a `Persist` is durable before
+anything after it is sent or answered.
 """
 
 import msgspec
@@ -11,7 +13,7 @@ from penstock.protocol.errors import ErrorCode
 
 
 class Persist(msgspec.Struct, frozen=True):
-    """Write the election state and sync it. If that fails the node must stop: it has promised nothing yet."""
+    """Write the election state and sync it. If that fails the node must stop."""
 
     election: Election
 
@@ -52,14 +54,14 @@ class AnswerWithSnapshot(msgspec.Struct, frozen=True):
 
 
 class Append(msgspec.Struct, frozen=True):
-    """Append batches that have their offsets, then see to a sync and tell `Synced`."""
+    """Append batches that have their offsets, sync them, then hand in `Synced`."""
 
     base_offset: int
     batches: bytes
 
 
 class AppendAnswered(msgspec.Struct, frozen=True):
-    """What became of an `AppendRequested`: with NONE it is appended up to `last_offset`, and not committed yet."""
+    """The answer to an `AppendRequested`: with NONE it is appended up to `last_offset`, but not committed yet."""
 
     token: Token
     error: ErrorCode
@@ -73,7 +75,7 @@ class Truncate(msgspec.Struct, frozen=True):
 
 
 class StoreSnapshotChunk(msgspec.Struct, frozen=True):
-    """Write bytes of a snapshot that is being fetched; at position 0 it begins anew."""
+    """Write bytes of a snapshot that is being fetched; at position 0 the file starts again."""
 
     snapshot: LogPosition
     position: int
@@ -81,7 +83,7 @@ class StoreSnapshotChunk(msgspec.Struct, frozen=True):
 
 
 class InstallSnapshot(msgspec.Struct, frozen=True):
-    """The fetched snapshot is whole: sync it, let it replace the log, load it, and hand in `SnapshotInstalled`
+    """The fetched snapshot is complete: sync it, replace the log by it, load it, and hand in `SnapshotInstalled`
     before any other event.
     """
 
@@ -89,32 +91,32 @@ class InstallSnapshot(msgspec.Struct, frozen=True):
 
 
 class TakeSnapshot(msgspec.Struct, frozen=True):
-    """The log has grown: write down the state as of `snapshot` once that is applied, and tell `SnapshotTaken`."""
+    """Write a snapshot of the state once it is applied up to `snapshot`, then hand in `SnapshotTaken`."""
 
     snapshot: LogPosition
 
 
 class DropPrefix(msgspec.Struct, frozen=True):
-    """Let the log start at this snapshot's end; records and snapshots before it may go."""
+    """Start the log at this snapshot's end; earlier records and snapshots may be deleted."""
 
     snapshot: LogPosition
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """All below `offset` is committed: it may be applied, and told."""
+    """All records below `offset` are committed: apply them."""
 
     offset: int
 
 
 class LeaderChanged(msgspec.Struct, frozen=True):
-    """Who leads, as far as this node knows. When it leads itself, it may append in this epoch."""
+    """The leader that this node knows has changed. If it is this node, it may append in this epoch."""
 
     leader_id: int | None
     epoch: int
 
 
 class Left(msgspec.Struct, frozen=True):
-    """The node was told to stop, and owes the quorum nothing any more."""
+    """The node has resigned for good: it may stop now."""
 
 
 Effect = (

@@ -1,4 +1,4 @@
-"""Standing for election, and voting: pre-vote first, so that a node that was cut off disturbs nobody (KIP-996)."""
+"""Elections and votes. A pre-vote comes first, so that a node that was cut off disturbs no others (KIP-996)."""
 
 from penstock.cluster.raft.core import Core
 from penstock.cluster.raft.epochs import EPOCH_MAX
@@ -34,7 +34,7 @@ from penstock.protocol.errors import ErrorCode
 
 _RETRIES_DOUBLED_MAX = 10
 SILENT_FETCH_TIMEOUTS = 5
-"""After so long without a leader a node follows one that it does not know."""
+"""After so long without a leader a node follows one that is in no voter set it knows."""
 
 
 # -- standing -----------------------------------------------------------------------------------------
@@ -43,19 +43,19 @@ SILENT_FETCH_TIMEOUTS = 5
 def stand(core: Core) -> None:
     """Begin an election, if this node may: with a ballot of one it has won at once."""
     if not core.may_stand or core.is_leaving:
-        _rest(core)
+        _wait_for_leader(core)
         return
     if core.epoch >= EPOCH_MAX:
         core.reject(f"epoch {core.epoch} is the last one: no more elections are possible")
-        _rest(core)
+        _wait_for_leader(core)
         return
     retries = core.state.retries + 1 if isinstance(core.state, Ballot) else 0
     to_prospective(core, retries)
     _note_vote(core, core.me.node_id, is_granted=True)
 
 
-def _rest(core: Core) -> None:
-    """Who does not vote does not stand: it waits to hear of a leader."""
+def _wait_for_leader(core: Core) -> None:
+    """Wait for a leader: this node may not stand for election."""
     if isinstance(core.state, Unattached):
         core.state.deadline_ms = core.election_deadline_ms()
     else:
@@ -63,7 +63,7 @@ def _rest(core: Core) -> None:
 
 
 def poll_ballot(core: Core, ballot: Ballot) -> None:
-    """Ask whoever has not answered; when time is up, try again or go back."""
+    """Ask the voters that have not answered; at the deadline, try again or return to the last leader."""
     if core.now_ms >= ballot.deadline_ms:
         _end_ballot(core, ballot)
         return
@@ -90,7 +90,7 @@ def poll_ballot(core: Core, ballot: Ballot) -> None:
 def _end_ballot(core: Core, ballot: Ballot) -> None:
     leader_id = core.election.leader_id
     if isinstance(ballot, Prospective) and leader_id is not None and leader_id != core.me.node_id:
-        # Others may hear the leader while this node did not: it looks there again, for a shorter time.
+        # Other nodes may still hear from the leader: try it again, for a shorter time.
         deadline_ms = core.now_ms + core.settings.election_timeout_ms * (0.5 + core.randomness.random() / 2)
         to_follower(core, core.epoch, leader_id, ballot.leader_endpoints, deadline_ms)
     else:
@@ -103,7 +103,7 @@ def note_vote_response(core: Core, source: int, response: VoteResponse) -> None:
 
 
 def note_refusal(core: Core, source: int) -> None:
-    """Nobody listens there, so no vote will come from there in this ballot: if it cannot be won, do not wait."""
+    """Count a refused connection as a rejected vote: if the ballot is lost, do not wait."""
     if isinstance(core.state, Ballot) and core.voters.get(source) is not None:
         _note_vote(core, source, is_granted=False)
 
@@ -130,7 +130,7 @@ def _win(core: Core, ballot: Ballot, granted: set[int]) -> None:
 
 
 def _backoff_ms(core: Core, retries: int) -> float:
-    """Random and longer each time: two that took each other's votes must not meet again."""
+    """Random and longer each time: two candidates that split the votes must not collide again."""
     longest_ms = core.settings.retry_backoff_ms << min(retries + 1, _RETRIES_DOUBLED_MAX)
     return min(core.settings.election_backoff_max_ms, longest_ms) * core.randomness.random()
 
@@ -146,13 +146,7 @@ def answer_vote(core: Core, request: VoteRequest) -> VoteResponse:
         if not is_meant_for(core, request.voter):
             error = ErrorCode.INVALID_VOTER_KEY
     is_granted = error is ErrorCode.NONE and _grant(core, request)
-    return VoteResponse(
-        error=error,
-        epoch=core.epoch,
-        leader_id=core.leader_id,
-        leader_endpoints=core.leader_endpoints,
-        is_granted=is_granted,
-    )
+    return core.response(VoteResponse, error, is_granted=is_granted)
 
 
 def _vote_error(core: Core, request: VoteRequest) -> ErrorCode:
@@ -167,9 +161,9 @@ def _vote_error(core: Core, request: VoteRequest) -> ErrorCode:
     if not _is_in_range(core, request.epoch, who):
         return ErrorCode.INVALID_REQUEST
     if core.voters.is_only(core.me) and not core.is_voter_known(request.candidate):
-        # Nobody becomes a candidate beside a voter that is alone: its own word would have been needed for that.
-        core.reject(f"refused {who}: it is no voter, and this node is the only one")
-        note_later_epoch(core, request.epoch)  # it may have been one long ago
+        # No other node can become a candidate without the pre-vote of the only voter.
+        core.reject(f"refused {who}: it is not a voter, and this node is the only voter")
+        note_later_epoch(core, request.epoch)  # it may have been a voter long ago
         return ErrorCode.INCONSISTENT_VOTER_SET
     return ErrorCode.NONE
 
@@ -187,7 +181,7 @@ def _grant(core: Core, request: VoteRequest) -> bool:
     if request.is_pre_vote:
         return _would_vote(core) and is_up_to_date(core, request.last)
     if core.election.voted is not None:
-        # Given once, it is given: the answer may have been lost. A candidate asks anew only in a later epoch.
+        # Repeat the same vote: the answer may have been lost. A candidate asks again only in a later epoch.
         return core.election.voted == request.candidate
     if core.election.leader_id is not None or not isinstance(core.state, Unattached | Prospective):
         return False
@@ -198,7 +192,7 @@ def _grant(core: Core, request: VoteRequest) -> bool:
 
 
 def _would_vote(core: Core) -> bool:
-    """Not while this node leads, did so in this epoch, or hears from the leader."""
+    """Whether to grant a pre-vote: not while this node leads, has led this epoch, or hears from the leader."""
     state = core.state
     if isinstance(state, Follower):
         return not state.has_fetched
@@ -206,12 +200,12 @@ def _would_vote(core: Core) -> bool:
 
 
 def is_up_to_date(core: Core, last: LogPosition) -> bool:
-    """Whether a log that ends there may lead: no vote for one that could lack what is committed (Raft, 5.4.1)."""
+    """Whether a log that ends at `last` has all committed records (Raft, 5.4.1)."""
     return last >= core.log.end
 
 
 def may_be_voter(core: Core, request: VoteRequest) -> bool:
-    """Whether the candidate is a voter, by a set that this node has or by one in the part of the log that it lacks.
+    """Whether the candidate is a voter in a set that this node has, or may be in a set that it lacks.
 
     A log that ends at the same position is the same log, with the same voters.
     """
@@ -221,13 +215,13 @@ def may_be_voter(core: Core, request: VoteRequest) -> bool:
 
 
 def is_meant_for(core: Core, voter: ReplicaKey | None) -> bool:
-    """Whether the sender means this replica, and not one that had this id before it lost its disk."""
+    """Whether a request is for this replica, and not for one with this id that lost its disk."""
     if voter is None:
         return True
     return voter.node_id == core.me.node_id and voter.directory_id in (core.me.directory_id, bytes(16))
 
 
-# -- epochs that begin and end ------------------------------------------------------------------------
+# -- begin and end of epochs ------------------------------------------------------------------------
 
 
 def learn(
@@ -238,7 +232,7 @@ def learn(
     *,
     is_first_hand: bool = False,
 ) -> None:
-    """Take in what a peer says of the present: an epoch, and maybe its leader. Old news is no news."""
+    """Adopt the epoch and leader that a peer reports, unless they are older than this node's."""
     if epoch < core.epoch or leader_id == core.me.node_id:
         if epoch > core.epoch:
             to_unattached(core, epoch)
@@ -249,31 +243,31 @@ def learn(
         else:
             to_follower(core, epoch, leader_id, endpoints)
     elif leader_id is not None and isinstance(core.state, Unattached | Voted | Candidate | Prospective):
-        # A voter that has lost this very leader has reason to: only the leader's own word brings it back.
+        # A voter that has lost this leader follows it again only when the leader itself sends a request.
         is_lost = leader_id == core.election.leader_id and core.may_stand
         if is_first_hand or not is_lost:
             to_follower(core, epoch, leader_id, endpoints)
 
 
 def _leader_error(core: Core, epoch: int, leader_id: int, what: str) -> ErrorCode:
-    """Why a node that says of itself that it leads, or did, is not believed."""
+    """The error for a node that claims to lead, or to have led; NONE if it may."""
     if epoch < core.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     who = f"{what} of node {leader_id}"
     if leader_id < 0 or leader_id == core.me.node_id or not _is_in_range(core, epoch, who):
         return ErrorCode.INVALID_REQUEST
     if not _may_lead(core, epoch, leader_id):
-        core.reject(f"refused {who} for epoch {epoch}: it is no voter that this node knows")
+        core.reject(f"refused {who} for epoch {epoch}: it is not a voter that this node knows")
         return ErrorCode.INCONSISTENT_VOTER_SET
     return ErrorCode.NONE
 
 
 def _may_lead(core: Core, epoch: int, leader_id: int) -> bool:
-    """Whether a node may be the leader that it says it is.
+    """Whether a node may be the leader that it claims to be.
 
-    One that is in no voter set known here may be in a later set (KIP-853). This node then hears of it from the voters
-    that it does know, unless it voted for it. If they have been silent for long, all of them may have been replaced.
-    A voter that is alone cannot have missed that: no set after its own is committed without it.
+    A node in no voter set known here may be in a later set (KIP-853). Unless this node voted for it, it learns that
+    from the voters that it knows. If these have been silent for long, all of them may have been replaced. The only
+    voter cannot have missed that: no later set is committed without it.
     """
     voted = core.election.voted
     if core.is_voter_id_known(leader_id) or core.voter_history.is_empty:
@@ -296,7 +290,7 @@ def answer_begin(core: Core, request: BeginQuorumEpochRequest) -> BeginQuorumEpo
 
 
 def answer_end(core: Core, request: EndQuorumEpochRequest) -> EndQuorumEpochResponse:
-    """The leader of this epoch gives up: stand for election, sooner the more it prefers this node."""
+    """The leader of this epoch resigns: stand for election, sooner the higher it prefers this node."""
     error = _leader_error(core, request.epoch, request.leader_id, "EndQuorumEpoch")
     if error is ErrorCode.NONE:
         learn(core, request.epoch, request.leader_id, request.endpoints)
@@ -307,7 +301,7 @@ def answer_end(core: Core, request: EndQuorumEpochRequest) -> EndQuorumEpochResp
 
 
 def _succession_ms(core: Core, preferred: tuple[ReplicaKey, ...]) -> float:
-    """None for the first; for the others the last waits longest, and each before it half of that."""
+    """The delay before this node stands: none for the first, the longest for the last, halved for each before it."""
     longest_ms = core.settings.election_backoff_max_ms
     if core.me not in preferred:
         return longest_ms * (1 + core.randomness.random())

@@ -1,4 +1,4 @@
-"""Which epochs a node takes from its peers: never one after which there could be no more elections.
+"""The highest epoch that a node accepts from its peers: more elections must be possible after it.
 
 An epoch is a signed 32-bit number on the wire and on disk, and a node never goes back to an earlier one. So one message
 with an epoch near the end of that range would end all elections for good. Therefore there is a ceiling. It is the same
@@ -21,5 +21,5 @@ _BEGINNING_S: Final = 1_767_225_600
 
 
 def epoch_ceiling(stamp_ms: int) -> int:
-    """The latest epoch that is believed of a peer at this time of the wall clock."""
+    """The highest epoch that is accepted from a peer at this time of the wall clock."""
     return min(FREE_EPOCH_MAX + max(stamp_ms // 1000 - _BEGINNING_S, 0), EPOCH_MAX - 1)

@@ -1,12 +1,12 @@
-"""What can go wrong in the quorum, beyond answers with an error code."""
+"""Errors of the quorum that are not error codes in answers."""
 
 
 class RaftError(Exception):
-    """Base of all."""
+    """The base class."""
 
 
 class RaftFault(RaftError):
-    """A peer said what no correct peer says. What it said is not taken in."""
+    """A peer sent a message that no correct peer sends. It is ignored."""
 
 
 class QuorumStateDamaged(RaftError):
@@ -14,14 +14,14 @@ class QuorumStateDamaged(RaftError):
 
 
 class RaftFailed(RaftError):
-    """The disk under this node has failed: it takes no more part until it is started again."""
+    """The disk of this node has failed: it has left the quorum until a restart."""
 
 
 class NotLeader(RaftError):
-    """The node does not lead, or not any more; `leader_id` does, as far as it knows."""
+    """The node does not lead; `leader_id` is the leader that it knows, if any."""
 
     def __init__(self, leader_id: int | None, epoch: int) -> None:
-        whom = "nobody that is known" if leader_id is None else f"node {leader_id}"
+        whom = "no known node" if leader_id is None else f"node {leader_id}"
         super().__init__(f"this node does not lead the metadata quorum: {whom} leads epoch {epoch}")
         self.leader_id = leader_id
         self.epoch = epoch

@@ -1,4 +1,4 @@
-"""What happens to a node of the quorum: all that it is ever told."""
+"""The events that a node of the quorum handles."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from penstock.cluster.raft.values import LogPosition, ReplicaKey
 from penstock.cluster.raft.voters import VoterSet
 
 Token = object
-"""By which whoever asked knows the answer again; the node looks at it never."""
+"""Identifies a request to the caller; the node only passes it on."""
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -25,15 +25,15 @@ class ResponseArrived(msgspec.Struct, frozen=True):
 
 
 class RequestFailed(msgspec.Struct, frozen=True):
-    """There will be no answer: no connection, or it was lost."""
+    """The request will not be answered: the connection failed."""
 
     request_id: int
     is_refused: bool = False
-    """The host of the other node says that nobody listens there: the process has ended."""
+    """The connection was refused: the process of the other node has ended."""
 
 
 class AppendRequested(msgspec.Struct, frozen=True):
-    """The local controller wants batches appended, as leader of `epoch`; their offsets are still to be assigned."""
+    """The local controller appends batches as leader of `epoch`; their offsets are not assigned yet."""
 
     token: Token
     epoch: int
@@ -41,26 +41,26 @@ class AppendRequested(msgspec.Struct, frozen=True):
 
 
 class Synced(msgspec.Struct, frozen=True):
-    """All below `offset` survives a power cut."""
+    """All records below `offset` are durable."""
 
     offset: int
 
 
 class SnapshotTaken(msgspec.Struct, frozen=True):
-    """The state machine has written down all that was committed below the snapshot's end."""
+    """The state machine has written a snapshot of all records committed below its end."""
 
     snapshot: LogPosition
 
 
 class SnapshotInstalled(msgspec.Struct, frozen=True):
-    """A snapshot of the leader has replaced the log; `voters` is the set that stands in it."""
+    """A snapshot of the leader has replaced the log; `voters` is the voter set in it."""
 
     snapshot: LogPosition
     voters: VoterSet | None
 
 
 class SnapshotRejected(msgspec.Struct, frozen=True):
-    """A snapshot of the leader is not what its checksums say; nothing was replaced."""
+    """A snapshot of the leader does not match its checksums; nothing was replaced."""
 
     snapshot: LogPosition
 
@@ -70,7 +70,7 @@ class ResignRequested(msgspec.Struct, frozen=True):
 
     successor: ReplicaKey | None = None
     is_for_good: bool = False
-    """The node is about to stop, and does not stand for election any more."""
+    """The node is about to stop, and does not stand for election again."""
 
 
 Event = (

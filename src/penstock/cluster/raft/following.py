@@ -1,7 +1,7 @@
-"""Following: fetch from the leader, cut what it does not have, take its snapshot when far behind (KIP-595, KIP-630).
+"""Following: fetch from the leader, truncate diverging records, fetch its snapshot if far behind (KIP-595, KIP-630).
 
-A fetch says that all below its offset is on this node's disk. So the next one is sent when what the last one brought
-is synced, and not before.
+A fetch offset promises that all records below are on this node's disk. So the next fetch is sent only when the records
+of the last one are synced.
 """
 
 from penstock.cluster.raft import records
@@ -40,7 +40,7 @@ def poll_follower(core: Core, state: Follower) -> None:
     else:
         fetch(core, state.leader_id)
         if state.has_fetched:
-            _mind_membership(core, state)
+            _maintain_membership(core, state)
 
 
 def poll_unattached(core: Core, state: Unattached) -> None:
@@ -51,7 +51,7 @@ def poll_unattached(core: Core, state: Unattached) -> None:
 
 
 def _look_for_leader(core: Core) -> None:
-    """Ask anybody: the answer to a fetch says who leads."""
+    """Send a fetch to any node: the answer names the leader."""
     bootstrap = [BOOTSTRAP_ID_FIRST - number for number in range(len(core.bootstrap))]
     peers = [*core.other_voters(), *bootstrap]
     peers = [each for each in peers if core.requests.is_ready(each, FetchRequest, core.now_ms)]
@@ -103,15 +103,15 @@ def _fetch_snapshot(core: Core, state: Follower, fetching: SnapshotFetch) -> Non
         )
 
 
-def _mind_membership(core: Core, state: Follower) -> None:
-    """Join the voters if that is wished (KIP-1186); as a voter, tell where this node listens now."""
+def _maintain_membership(core: Core, state: Follower) -> None:
+    """Ask to become a voter if configured (KIP-1186); as a voter, report changed endpoints."""
     mine = core.voters.get(core.me.node_id)
     cluster_id, to = core.cluster_id, state.leader_id
     if not core.is_voter:
         may_join = core.settings.auto_join and not core.is_leaving and not core.is_removed
         if may_join and core.now_ms >= state.join_at_ms:
             state.join_at_ms = core.now_ms + core.settings.fetch_timeout_ms
-            if mine is not None:  # this id's earlier directory is gone: nothing can vote with it any more
+            if mine is not None:  # the earlier directory of this id is gone, and cannot vote again
                 core.send(
                     to, RemoveVoterRequest(cluster_id=cluster_id, voter=mine.key), core.leader_endpoints
                 )
@@ -132,11 +132,11 @@ def _mind_membership(core: Core, state: Follower) -> None:
             core.send(to, request_update, core.leader_endpoints)
 
 
-# -- what comes back ----------------------------------------------------------------------------------
+# -- answers ----------------------------------------------------------------------------------
 
 
 def note_fetch_response(core: Core, source: int, response: FetchResponse) -> None:
-    """Raises `RaftFault` for what no correct leader says; nothing of it is taken in then."""
+    """Raise `RaftFault`, and change nothing, for an answer that no correct leader sends."""
     state = core.state
     if not isinstance(state, Follower) or state.leader_id != source or response.epoch != core.epoch:
         return
@@ -153,15 +153,15 @@ def note_fetch_response(core: Core, source: int, response: FetchResponse) -> Non
 
 
 def note_refusal(core: Core, source: int) -> None:
-    """Nobody listens where the leader did: stand for election soon, and do not refuse others.
+    """The leader's address refuses connections: stand for election soon, and grant pre-votes.
 
-    That is a guess, which a pre-vote puts to the test: whoever still hears the leader is against it. So it is made
-    once, until the leader has answered again.
+    The leader may still run: then nodes that hear from it reject the pre-vote. So this is done once, until the leader
+    has answered again.
     """
     state = core.state
     if isinstance(state, Follower) and state.leader_id == source and state.has_fetched:
         state.has_fetched = False
-        # Random, so that those who notice at once do not all stand at once.
+        # Random, so that nodes that notice it together do not all stand together.
         stagger_ms = core.settings.election_timeout_ms * _STAGGER * core.randomness.random()
         state.deadline_ms = min(state.deadline_ms, core.now_ms + stagger_ms)
 
@@ -170,7 +170,7 @@ def _truncate(core: Core, diverging: LogPosition) -> None:
     end_offset = core.log.truncation_for(diverging)
     if end_offset < core.high_watermark:
         raise RaftFault(
-            f"the leader of epoch {core.epoch} wants the log cut at offset {end_offset}, but all below "
+            f"the leader of epoch {core.epoch} asks to truncate the log to offset {end_offset}, but all below "
             f"{core.high_watermark} is committed"
         )
     if end_offset < core.log.end_offset:
@@ -196,7 +196,7 @@ def _append(core: Core, fetched: bytes) -> None:
 def _begin_snapshot(core: Core, state: Follower, snapshot: LogPosition) -> None:
     if snapshot.offset < core.high_watermark or not 0 <= snapshot.epoch <= core.epoch:
         raise RaftFault(
-            f"the leader of epoch {core.epoch} wants a snapshot of epoch {snapshot.epoch} up to offset "
+            f"the leader of epoch {core.epoch} offers a snapshot of epoch {snapshot.epoch} up to offset "
             f"{snapshot.offset} to replace the log, but all below {core.high_watermark} is committed"
         )
     if state.snapshot is None or state.snapshot.snapshot != snapshot:
@@ -222,7 +222,7 @@ def note_snapshot_response(core: Core, source: int, response: FetchSnapshotRespo
 
 
 def note_snapshot_error(core: Core, error: ErrorCode) -> None:
-    """The leader has dropped that snapshot for a newer one, or never had it: ask what to do again."""
+    """The leader does not have that snapshot: fetch again, it will name another."""
     state = core.state
     if isinstance(state, Follower) and error in (
         ErrorCode.SNAPSHOT_NOT_FOUND,
@@ -232,12 +232,12 @@ def note_snapshot_error(core: Core, error: ErrorCode) -> None:
 
 
 def note_rejected(core: Core, event: SnapshotRejected) -> None:
-    """The leader's copy may be damaged: it is asked again, or its successor, after a while."""
+    """Fetch again after a while: the leader's copy may be damaged."""
     state = core.state
     if isinstance(state, Follower):
         core.reject(
-            f"refused the snapshot up to offset {event.snapshot.offset} that node {state.leader_id} gave: its "
-            "checksums do not match. Look at the disk of that node"
+            f"refused the snapshot up to offset {event.snapshot.offset} of node {state.leader_id}: its "
+            "checksums do not match. Check the disk of that node"
         )
         state.snapshot = None
         core.requests.back_off(
@@ -246,10 +246,9 @@ def note_rejected(core: Core, event: SnapshotRejected) -> None:
 
 
 def note_installed(core: Core, event: SnapshotInstalled) -> None:
-    """The log was replaced, whoever leads by now: what a snapshot holds is committed for ever."""
-    core.high_watermark = max(
-        core.high_watermark, event.snapshot.offset
-    )  # not `commit`: the state machine has loaded it already
+    """A snapshot has replaced the log. Its records are committed, even if the leader has changed."""
+    # Not `commit`: the state machine has loaded it already.
+    core.high_watermark = max(core.high_watermark, event.snapshot.offset)
     core.log.restart_at(event.snapshot)
     core.voter_history.restart(event.snapshot.offset, event.voters)
     core.bytes_since_snapshot = 0

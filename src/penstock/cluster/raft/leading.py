@@ -1,4 +1,4 @@
-"""Leading: serve fetches, find out what is committed, and give up when the majority is silent (KIP-595, KIP-835)."""
+"""Leading: serve fetches, advance the high watermark, resign when the majority is silent (KIP-595, KIP-835)."""
 
 from penstock.cluster.raft import records
 from penstock.cluster.raft.core import Core
@@ -26,10 +26,10 @@ from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.errors import ErrorCode
 
 CHECK_QUORUM_FETCH_TIMEOUTS = 1.5
-"""The leader gives up a little after its followers would (the factor is KRaft's): they lose patience first."""
+"""The leader resigns a little after its followers stand for election (the factor is KRaft's)."""
 OBSERVER_SILENCE_MS_MAX = 5 * 60_000
 _LEADS_FETCH_TIMEOUTS_MIN = 2
-"""How long a leader leads at least before it makes way for an election that only serves a replica in a later epoch."""
+"""The minimum time in office before a leader resigns for the sake of a replica in a later epoch."""
 
 
 def append_requested(core: Core, event: AppendRequested) -> None:
@@ -42,11 +42,11 @@ def append_requested(core: Core, event: AppendRequested) -> None:
     serve_parked(core)
 
 
-# -- what is committed --------------------------------------------------------------------------------
+# -- the high watermark -------------------------------------------------------------------------------
 
 
 def update_high_watermark(core: Core, leader: Leader) -> None:
-    """What a majority has on disk is committed, if it reaches into this epoch (Raft, 5.4.2)."""
+    """Commit the records that a majority has on disk, if they reach into this epoch (Raft, 5.4.2)."""
     offset = replicated_offset(core, leader, core.voters)
     if offset > leader.epoch_start_offset and offset > core.high_watermark:
         core.commit(offset)
@@ -57,7 +57,7 @@ def update_high_watermark(core: Core, leader: Leader) -> None:
 
 
 def replicated_offset(core: Core, leader: Leader, voters: VoterSet) -> int:
-    """The end of what a majority of `voters` has on disk."""
+    """The offset up to which a majority of `voters` has the records on disk."""
     ends = [_end_offset_of(core, leader, voter.key) for voter in voters]
     ends.sort(reverse=True)
     return ends[voters.majority - 1] if ends else -1
@@ -71,9 +71,7 @@ def _end_offset_of(core: Core, leader: Leader, key: ReplicaKey) -> int:
 
 
 def progress_of(leader: Leader, key: ReplicaKey) -> Progress | None:
-    """A voter whose directory was never recorded is known by its id: the furthest of that name counts for none
-    but itself.
-    """
+    """The progress of a voter. One without a recorded directory id is matched by its node id, if that is unique."""
     found = leader.others.get(key)
     if found is None and key == ReplicaKey(key.node_id):
         named = [each for known, each in leader.others.items() if known.node_id == key.node_id]
@@ -85,7 +83,7 @@ def progress_of(leader: Leader, key: ReplicaKey) -> Progress | None:
 
 
 def leader_error(core: Core, epoch: int) -> ErrorCode:
-    """Why this node cannot serve a follower of `epoch`; NONE when it can."""
+    """The error for a follower of `epoch`; NONE when this node can serve it."""
     if epoch < core.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     if epoch > core.epoch:
@@ -101,13 +99,7 @@ def fetch_arrived(core: Core, token: Token, request: FetchRequest) -> None:
         error = ErrorCode.INVALID_REQUEST
     leader = core.state
     if error is not ErrorCode.NONE or not isinstance(leader, Leader):
-        response = FetchResponse(
-            error=error,
-            epoch=core.epoch,
-            leader_id=core.leader_id,
-            leader_endpoints=core.leader_endpoints,
-        )
-        core.emit(Answer(token, response))
+        core.emit(Answer(token, core.response(FetchResponse, error)))
         return
     found = core.log.compare(request.offset, request.last_epoch)
     _note_heard(core, leader, request.replica)
@@ -125,7 +117,7 @@ def fetch_arrived(core: Core, token: Token, request: FetchRequest) -> None:
 
 def _note_heard(core: Core, leader: Leader, replica: ReplicaKey) -> None:
     if replica.node_id < 0 or replica == core.me:
-        return  # a debugging consumer, or nonsense
+        return  # a consumer, or an invalid id
     progress = leader.others.get(replica)
     if progress is None:
         leader.others[replica] = Progress(core.now_ms)
@@ -144,7 +136,7 @@ def _note_fetched(core: Core, leader: Leader, request: FetchRequest) -> None:
 
 
 def _is_worth_an_answer(core: Core, request: FetchRequest) -> bool:
-    """Records, or, for a follower that tells what it knows, news of what is committed (KIP-1166)."""
+    """Whether there are records, or a higher high watermark for a follower that sends its own (KIP-1166)."""
     if request.offset < core.log.end_offset:
         return True
     return request.high_watermark != HIGH_WATERMARK_UNKNOWN and request.high_watermark < core.high_watermark
@@ -160,10 +152,8 @@ def _answer(core: Core, token: Token, request: FetchRequest) -> None:
 
 
 def _fetch_response(core: Core, found: Diverging | NeedsSnapshot | None) -> FetchResponse:
-    return FetchResponse(
-        epoch=core.epoch,
-        leader_id=core.leader_id,
-        leader_endpoints=core.leader_endpoints,
+    return core.response(
+        FetchResponse,
         high_watermark=core.high_watermark,
         log_start_offset=core.log.start_offset,
         diverging=found.at if isinstance(found, Diverging) else None,
@@ -172,7 +162,7 @@ def _fetch_response(core: Core, found: Diverging | NeedsSnapshot | None) -> Fetc
 
 
 def serve_parked(core: Core) -> None:
-    """Answer the fetches that have waited for what is there now, or long enough."""
+    """Answer the parked fetches that have something to return, or whose time is up."""
     leader = core.state
     if not isinstance(leader, Leader):
         return
@@ -192,13 +182,8 @@ def snapshot_arrived(core: Core, token: Token, request: FetchSnapshotRequest) ->
             error = ErrorCode.SNAPSHOT_NOT_FOUND
         elif request.position < 0:
             error = ErrorCode.POSITION_OUT_OF_RANGE
-    response = FetchSnapshotResponse(
-        error=error,
-        epoch=core.epoch,
-        leader_id=core.leader_id,
-        leader_endpoints=core.leader_endpoints,
-        snapshot=request.snapshot,
-        position=request.position,
+    response = core.response(
+        FetchSnapshotResponse, error, snapshot=request.snapshot, position=request.position
     )
     if error is ErrorCode.NONE:
         max_bytes = max(1, min(request.max_bytes, core.settings.snapshot_chunk_bytes))
@@ -207,11 +192,11 @@ def snapshot_arrived(core: Core, token: Token, request: FetchSnapshotRequest) ->
         core.emit(Answer(token, response))
 
 
-# -- keeping and giving up ----------------------------------------------------------------------------
+# -- keeping leadership, resigning ----------------------------------------------------------------------------
 
 
 def note_later_epoch(core: Core, epoch: int) -> None:
-    """A replica is in a later epoch, in which nobody leads, and cannot go back: it needs a leader of a later one."""
+    """A replica is in a later epoch without a leader, and cannot go back: it needs a leader of a still later one."""
     leader = core.state
     if isinstance(leader, Leader) and epoch > core.epoch and core.may_take(epoch):
         leader.later_epoch = max(leader.later_epoch, epoch)
@@ -219,13 +204,13 @@ def note_later_epoch(core: Core, epoch: int) -> None:
 
 
 def _election_at_ms(core: Core, leader: Leader) -> float:
-    """When to call an election for those in a later epoch: not at once, for one may be under way, and not often."""
+    """When to resign for replicas in a later epoch: not at once, an election may be in progress, and not often."""
     timeout_ms = core.settings.fetch_timeout_ms
     return max(leader.later_since_ms + timeout_ms, leader.since_ms + timeout_ms * _LEADS_FETCH_TIMEOUTS_MIN)
 
 
 def poll_leader(core: Core, leader: Leader) -> None:
-    """A leader that has led its own removal to the end gives up (KIP-853), and so does one that nobody hears."""
+    """Resign if the removal of this voter is committed (KIP-853), or if a majority is silent."""
     serve_parked(core)
     latest = core.voter_history.latest_offset
     is_removed = not core.is_voter and latest is not None and latest < core.high_watermark
@@ -236,14 +221,14 @@ def poll_leader(core: Core, leader: Leader) -> None:
         to_unattached(core, leader.later_epoch, core.now_ms)
         return
     for node_id in core.other_voters():
-        _tell_begin(core, leader, node_id)
+        _send_begin(core, leader, node_id)
     for key, progress in list(leader.others.items()):
         if not core.voters.has(key) and core.now_ms - progress.last_fetch_ms > OBSERVER_SILENCE_MS_MAX:
             del leader.others[key]
 
 
 def quorum_deadline_ms(core: Core, leader: Leader) -> float:
-    """When to give up if no more voters are heard: the leader may be on the wrong side of a partition."""
+    """When to resign if no more fetches arrive: the leader may be on the wrong side of a network partition."""
     heard = []
     for voter in core.voters:
         if voter.key.node_id == core.me.node_id:
@@ -256,8 +241,8 @@ def quorum_deadline_ms(core: Core, leader: Leader) -> float:
     return heard[core.voters.majority - 1] + timeout_ms if heard else float("inf")
 
 
-def _tell_begin(core: Core, leader: Leader, node_id: int) -> None:
-    """To voters that do not fetch, again and again: they may have been down, or have lost sight of the leader."""
+def _send_begin(core: Core, leader: Leader, node_id: int) -> None:
+    """Send BeginQuorumEpoch repeatedly to a voter that does not fetch: it may have been down or cut off."""
     voter = core.voters.get(node_id)
     assert voter is not None
     interval_ms = core.settings.fetch_timeout_ms / 2
@@ -282,7 +267,7 @@ def _tell_begin(core: Core, leader: Leader, node_id: int) -> None:
 
 
 def resign(core: Core, leader: Leader, successor: ReplicaKey | None = None) -> None:
-    """Lead no more, and name the voters in the order in which they should try: the most advanced first."""
+    """Resign, and order the voters as successors: the most advanced first."""
 
     def advance(key: ReplicaKey) -> tuple[bool, int]:
         progress = progress_of(leader, key)
@@ -295,7 +280,7 @@ def resign(core: Core, leader: Leader, successor: ReplicaKey | None = None) -> N
 
 def next_deadline_ms(core: Core, leader: Leader) -> float:
     deadlines = [parked.deadline_ms for parked in leader.parked]
-    # One that is past waits for the request before it to be answered, or to fail.
+    # A passed deadline waits for the end of the earlier request.
     deadlines += [
         at for node_id, at in leader.begin_at_ms.items() if at > core.now_ms and core.voters.get(node_id)
     ]

@@ -1,4 +1,4 @@
-"""What a node knows of its log without reading it: where it starts and ends, which epochs lie where, what is durable.
+"""The offsets, epochs and snapshots of a node's log, without its records.
 
     start_offset <= synced_offset <= end_offset
 
@@ -14,20 +14,18 @@ from penstock.storage.leader_epochs import EpochEntry, LeaderEpochs
 
 
 class Diverging(NamedTuple):
-    """The follower's log leaves ours: it must cut to where this epoch ends here, or in its own log."""
+    """The follower's log diverges: it must truncate to the end of this epoch, here or in its own log."""
 
     at: LogPosition
 
 
 class NeedsSnapshot(NamedTuple):
-    """What the follower lacks is no longer in the log."""
+    """The records that the follower lacks are no longer in the log."""
 
     snapshot: LogPosition
 
 
 class LogShape:
-    __slots__ = ("end_offset", "epochs", "snapshots", "start_offset", "synced_offset")
-
     def __init__(
         self,
         *,
@@ -45,7 +43,7 @@ class LogShape:
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the last record, be it in the log or in the snapshot that the log starts from; 0 for none."""
+        """The epoch of the last record in the log, or of the snapshot that it starts from; 0 for none."""
         latest = self.epochs.latest_epoch
         if latest is not None:
             return latest
@@ -89,7 +87,7 @@ class LogShape:
         self.epochs.truncate_from_start(snapshot.offset)
         self.snapshots = [each for each in self.snapshots if each.offset >= snapshot.offset]
 
-    # -- where two logs agree -------------------------------------------------------------------------
+    # -- comparing two logs -------------------------------------------------------------------------
 
     def compare(self, offset: int, last_epoch: int) -> Diverging | NeedsSnapshot | None:
         """Compare with a log that ends at `offset` with a record of `last_epoch`; None when it is a prefix of this."""
@@ -97,7 +95,7 @@ class LogShape:
             oldest, latest = self.snapshots[0], self.snapshots[-1]
             is_at_start = offset == self.start_offset and self.start_offset > 0
             if (
-                (offset == 0 and latest.offset > 0)  # quicker than all the records that lead there
+                (offset == 0 and latest.offset > 0)  # faster than all its records
                 or offset < self.start_offset
                 or (is_at_start and last_epoch != oldest.epoch)
                 or (self.start_offset > 0 and last_epoch < oldest.epoch)
@@ -122,7 +120,7 @@ class LogShape:
         return LogPosition(*self.epochs.end_offset_for(epoch, self.end_offset))
 
     def truncation_for(self, diverging: LogPosition) -> int:
-        """Where to cut after the leader said that the logs part at `diverging` (KIP-279)."""
+        """The offset to truncate to after the leader answered that the logs diverge at `diverging` (KIP-279)."""
         if diverging.epoch > self.last_epoch:
             return min(diverging.offset, self.end_offset)
         end = self.end_of_epoch(diverging.epoch)

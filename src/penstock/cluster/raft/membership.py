@@ -1,8 +1,8 @@
 """Changing the voters, one at a time (KIP-853).
 
-A change is one VotersRecord with one voter more, one less, or one with other endpoints. It is begun only when a record
-of this leader's epoch is committed and no change before it is uncommitted: then the majorities of any two voter sets
-that can be in force at once have a voter in common.
+A change is one VotersRecord that adds, removes or updates one voter. It begins only when a record of this leader's
+epoch is committed and no earlier change is uncommitted: then the majorities of any two voter sets that can be in force
+at the same time have a voter in common.
 """
 
 from penstock.cluster.raft import records
@@ -32,14 +32,7 @@ CHANGE_TIMEOUT_MS = 10_000
 
 
 def _refuse(core: Core, token: Token, error: ErrorCode, message: str) -> None:
-    response = VoterChangeResponse(
-        error=error,
-        epoch=core.epoch,
-        leader_id=core.leader_id,
-        leader_endpoints=core.leader_endpoints,
-        message=message,
-    )
-    core.emit(Answer(token, response))
+    core.emit(Answer(token, core.response(VoterChangeResponse, error, message=message)))
 
 
 def _ready_leader(core: Core, token: Token) -> Leader | None:
@@ -53,7 +46,7 @@ def _ready_leader(core: Core, token: Token) -> Leader | None:
         )
     elif is_change_pending(core, leader):
         _refuse(
-            core, token, ErrorCode.REQUEST_TIMED_OUT, "another change of the voters is under way: try again"
+            core, token, ErrorCode.REQUEST_TIMED_OUT, "another change of the voters is in progress: try again"
         )
     else:
         return leader
@@ -76,7 +69,7 @@ def add_arrived(core: Core, token: Token, request: AddVoterRequest) -> None:
         )
         return
     deadline_ms = core.now_ms + min(max(request.timeout_ms, 0), CHANGE_TIMEOUT_MS)
-    leader.change = VoterChange(token=token, deadline_ms=deadline_ms, joining=key, request=request)
+    leader.change = VoterChange(token=token, deadline_ms=deadline_ms, request=request)
     poll_change(core, leader)
 
 
@@ -87,13 +80,13 @@ def remove_arrived(core: Core, token: Token, request: RemoveVoterRequest) -> Non
     node_id = request.voter.node_id
     remaining = core.voters.without(node_id)
     if not core.voters.has(request.voter):
-        _refuse(core, token, ErrorCode.VOTER_NOT_FOUND, f"node {node_id} with that directory is no voter")
+        _refuse(core, token, ErrorCode.VOTER_NOT_FOUND, f"node {node_id} with that directory is not a voter")
     elif not remaining:
         _refuse(
             core, token, ErrorCode.INVALID_REQUEST, f"node {node_id} is the only voter: add another first"
         )
     elif (heard := len(heard_voters(core, leader, remaining))) < remaining.majority:
-        # Kafka lets it happen: the removal could never be committed, and nothing after it.
+        # Kafka accepts it, and then can never commit the removal or anything after it.
         message = f"only {heard} of the {len(remaining)} voters that were left answer: bring one back first"
         _refuse(core, token, ErrorCode.INVALID_REQUEST, message)
     else:
@@ -102,7 +95,7 @@ def remove_arrived(core: Core, token: Token, request: RemoveVoterRequest) -> Non
 
 
 def heard_voters(core: Core, leader: Leader, voters: VoterSet) -> set[int]:
-    """Those of them that the leader has heard of lately, itself included."""
+    """The voters that have fetched lately, and the leader itself."""
     since_ms = core.now_ms - core.settings.fetch_timeout_ms
     heard = {core.me.node_id} & set(voters.ids)
     for voter in voters:
@@ -121,14 +114,14 @@ def update_arrived(core: Core, token: Token, request: UpdateVoterRequest) -> Non
     if leader is None:
         return
     if not core.voters.has(request.voter.key):
-        _refuse(core, token, ErrorCode.VOTER_NOT_FOUND, f"node {request.voter.key.node_id} is no voter")
+        _refuse(core, token, ErrorCode.VOTER_NOT_FOUND, f"node {request.voter.key.node_id} is not a voter")
         return
     leader.change = VoterChange(token=token, deadline_ms=core.now_ms + CHANGE_TIMEOUT_MS)
     _append_voters(core, leader, leader.change, core.voters.with_voter(request.voter))
 
 
 def poll_change(core: Core, leader: Leader) -> None:
-    """Go on with the change under way: let a new voter in when it has caught up, answer when it is committed."""
+    """Continue the pending change: add a new voter when it has caught up, answer when the change is committed."""
     change = leader.change
     if change is None:
         return
@@ -136,7 +129,7 @@ def poll_change(core: Core, leader: Leader) -> None:
         if core.high_watermark > change.offset:
             _finish(core, leader, change)
         elif core.now_ms >= change.deadline_ms and change.token is not None:
-            # It stands in the log and may still be committed: no other is begun before that is decided.
+            # It is in the log and may still be committed: no other change begins before that is decided.
             token, change.token = change.token, None
             _refuse(core, token, ErrorCode.REQUEST_TIMED_OUT, "the change is not committed yet")
             change.deadline_ms = float("inf")
@@ -155,13 +148,13 @@ def poll_change(core: Core, leader: Leader) -> None:
 
 
 def is_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
-    """A voter that is far behind would count for the majority and bring it nothing."""
+    """Whether a new voter has caught up: one far behind would count for the majority without helping it."""
     progress = leader.others.get(key)
     return progress is not None and progress.last_caught_up_ms >= core.now_ms - core.settings.fetch_timeout_ms
 
 
 def _append_voters(core: Core, leader: Leader, change: VoterChange, voters: VoterSet) -> None:
-    """The new set is in force from here on, committed or not."""
+    """Append a voter set. It is in force from now on, committed or not."""
     offset = core.log.end_offset
     change.offset = offset
     batch = records.voters_batch(voters, offset=offset, epoch=core.epoch, timestamp=core.stamp_ms())
@@ -184,18 +177,13 @@ def _accept(core: Core, token: Token) -> None:
     core.emit(Answer(token, VoterChangeResponse(epoch=core.epoch, leader_id=core.leader_id)))
 
 
-# -- telling ------------------------------------------------------------------------------------------
+# -- description ---------------------------------------------------------------------------------------
 
 
 def describe(core: Core) -> DescribeQuorumResponse:
     leader = core.state
     if not isinstance(leader, Leader):
-        return DescribeQuorumResponse(
-            error=ErrorCode.NOT_LEADER_OR_FOLLOWER,
-            epoch=core.epoch,
-            leader_id=core.leader_id,
-            leader_endpoints=core.leader_endpoints,
-        )
+        return core.response(DescribeQuorumResponse, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     voters = [_progress(core, leader, voter.key) for voter in core.voters]
     observers = [_progress(core, leader, key) for key in leader.others if not core.voters.has(key)]
     if not core.is_voter:

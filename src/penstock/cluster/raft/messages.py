@@ -1,6 +1,6 @@
-"""What the nodes of the quorum say to each other, about its one partition. `wire` turns it into Kafka's messages.
+"""The messages between the nodes of the quorum, about its one partition. `quorum.wire` translates them for the network.
 
-Every answer carries what the answering node knows of the leader, so that the asking one learns of it.
+Every answer carries the leader that the answering node knows.
 """
 
 import msgspec
@@ -10,11 +10,11 @@ from penstock.cluster.raft.voters import Voter
 from penstock.protocol.errors import ErrorCode
 
 HIGH_WATERMARK_UNKNOWN = 2**63 - 1
-"""In a fetch: the follower does not say how much it knows to be committed (before KIP-1166)."""
+"""In a fetch: the follower does not send its high watermark (before KIP-1166)."""
 
 
 class VoteRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """For a vote, or, before the epoch is raised, for the word that a vote would be given (KIP-996)."""
+    """Asks for a vote, or for a pre-vote before the epoch is raised (KIP-996)."""
 
     cluster_id: str | None
     voter: ReplicaKey | None
@@ -35,7 +35,7 @@ class BeginQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EndQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """From a leader that gives up; `preferred` should stand for election in that order."""
+    """From a leader that resigns; the `preferred` voters should stand for election in that order."""
 
     cluster_id: str | None
     leader_id: int
@@ -45,7 +45,7 @@ class EndQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """For the records from `offset` on; says that the follower has all below it on disk."""
+    """Asks for the records from `offset` on; the follower has all records below on its disk."""
 
     cluster_id: str | None
     replica: ReplicaKey
@@ -104,7 +104,7 @@ Request = (
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """What all answers have. `epoch` is the answering node's."""
+    """The fields of all answers. `epoch` is that of the answering node."""
 
     error: ErrorCode = ErrorCode.NONE
     epoch: int = 0
@@ -125,7 +125,7 @@ class EndQuorumEpochResponse(Response, frozen=True, kw_only=True):
 
 
 class FetchResponse(Response, frozen=True, kw_only=True):
-    """Records, or where the follower's log leaves the leader's, or the snapshot that it must take first."""
+    """Records, or the position where the follower's log diverges, or the snapshot that it must fetch first."""
 
     high_watermark: int = -1
     log_start_offset: int = -1

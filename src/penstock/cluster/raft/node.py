@@ -6,8 +6,7 @@ The caller performs the effects in order before it hands in the next event (see 
 `next_deadline_ms` comes. A quorum of one elects itself inside `start`.
 """
 
-import random
-from collections.abc import Callable
+from typing import assert_never
 
 from penstock.cluster.raft import elections, following, leading, membership
 from penstock.cluster.raft.core import Core
@@ -26,7 +25,6 @@ from penstock.cluster.raft.events import (
     Synced,
     Tick,
 )
-from penstock.cluster.raft.log_shape import LogShape
 from penstock.cluster.raft.messages import (
     AddVoterRequest,
     BeginQuorumEpochRequest,
@@ -49,151 +47,67 @@ from penstock.cluster.raft.messages import (
 from penstock.cluster.raft.requests import InFlight
 from penstock.cluster.raft.states import Ballot, Follower, Leader, Resigned, State, Unattached, Voted
 from penstock.cluster.raft.transitions import to_follower, to_unattached
-from penstock.cluster.raft.values import Address, Election, RaftSettings, ReplicaKey
-from penstock.cluster.raft.voters import VoterHistory, VoterSet
+from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.errors import ErrorCode
 
 
-class RaftNode:
-    __slots__ = ("_core",)
-
-    def __init__(
-        self,
-        me: ReplicaKey,
-        cluster_id: str,
-        *,
-        election: Election,
-        log: LogShape,
-        voter_history: VoterHistory,
-        settings: RaftSettings,
-        randomness: random.Random,
-        stamp_ms: Callable[[], int],
-        endpoints: tuple[Address, ...] = (),
-        bootstrap: tuple[Address, ...] = (),
-        bytes_since_snapshot: int = 0,
-    ) -> None:
-        """`stamp_ms` is the wall clock for the quorum's own records; `bootstrap` is whom an observer asks first."""
-        self._core = Core(
-            me,
-            cluster_id,
-            election=election,
-            log=log,
-            voter_history=voter_history,
-            settings=settings,
-            randomness=randomness,
-            stamp_ms=stamp_ms,
-            endpoints=endpoints,
-            bootstrap=bootstrap,
-            bytes_since_snapshot=bytes_since_snapshot,
-        )
-
-    # -- what it knows --------------------------------------------------------------------------------
-
-    @property
-    def fault(self) -> RaftFault | None:
-        """What a peer last said that no correct peer says; it was not taken in."""
-        return self._core.fault
-
-    def take_fault(self) -> RaftFault | None:
-        """The same, once: to be logged."""
-        fault, self._core.fault = self._core.fault, None
-        return fault
-
-    @property
-    def state(self) -> State:
-        return self._core.state
-
-    @property
-    def epoch(self) -> int:
-        return self._core.epoch
-
-    @property
-    def leader_id(self) -> int | None:
-        return self._core.leader_id
-
-    @property
-    def leader_addresses(self) -> tuple[Address, ...]:
-        """Where the leader can be reached, as far as this node knows."""
-        return self._core.leader_endpoints
-
-    @property
-    def key(self) -> ReplicaKey:
-        return self._core.me
-
+class RaftNode(Core):
     @property
     def is_leader(self) -> bool:
-        return isinstance(self._core.state, Leader)
-
-    @property
-    def is_voter(self) -> bool:
-        return self._core.is_voter
-
-    @property
-    def voters(self) -> VoterSet:
-        return self._core.voters
+        return isinstance(self.state, Leader)
 
     @property
     def heard_voters(self) -> set[int]:
-        """The voters that run, as far as this node knows: itself, and as the leader those that have fetched lately."""
-        state = self._core.state
+        """The voters known to run: this node, and on the leader those that have fetched lately."""
+        state = self.state
         if isinstance(state, Leader):
-            return membership.heard_voters(self._core, state, self._core.voters)
-        return {self._core.me.node_id} if self._core.is_voter else set()
+            return membership.heard_voters(self, state, self.voters)
+        return {self.me.node_id} if self.is_voter else set()
 
     @property
     def is_changing_voters(self) -> bool:
-        """Whether the voters that are in force are not known to be committed."""
-        return self._core.voter_history.latest_offset is None or self._core.has_uncommitted_voters
-
-    @property
-    def high_watermark(self) -> int:
-        return self._core.high_watermark
-
-    @property
-    def log(self) -> LogShape:
-        return self._core.log
+        """Whether the current voters are not known to be committed."""
+        return self.voter_history.latest_offset is None or self.has_uncommitted_voters
 
     def voters_at(self, end_offset: int) -> VoterSet | None:
         """The voter set to be written into a snapshot that ends at `end_offset`."""
-        return self._core.voter_history.at(end_offset)
+        return self.voter_history.at(end_offset)
 
     @property
     def next_deadline_ms(self) -> float:
-        """When to hand in a `Tick` at the latest."""
-        core, state = self._core, self._core.state
-        deadline_ms = core.requests.next_deadline_ms(core.now_ms)
+        """The latest time to hand in a `Tick`."""
+        state = self.state
+        deadline_ms = self.requests.next_deadline_ms(self.now_ms)
         if isinstance(state, Leader):
-            return min(deadline_ms, leading.next_deadline_ms(core, state))
+            return min(deadline_ms, leading.next_deadline_ms(self, state))
         deadline_ms = min(deadline_ms, state.deadline_ms)
         if isinstance(state, Follower) and state.has_fetched:
-            waits = [each for each in (state.join_at_ms, state.update_at_ms) if each > core.now_ms]
+            waits = [each for each in (state.join_at_ms, state.update_at_ms) if each > self.now_ms]
             deadline_ms = min([deadline_ms, *waits])
         return deadline_ms
 
     def retract(self, base_offset: int) -> None:
-        """The disk had no room for what this leader was asked to append, and nobody has seen it: as if never asked."""
+        """Take back an append that the disk had no room for. No other node has seen it."""
         assert self.is_leader
-        self._core.log.truncate(base_offset)
+        self.log.truncate(base_offset)
 
-    # -- what happens ---------------------------------------------------------------------------------
+    # -- events ---------------------------------------------------------------------------------------
 
     def start(self, now_ms: float) -> list[Effect]:
-        """Take up where this node stopped. Who led then leads no more; who is alone leads at once."""
-        core = self._core
-        core.now_ms = core.led_ms = now_ms
-        leader_id = core.election.leader_id
-        if core.voters.is_only(core.me):
-            elections.stand(core)
-        elif leader_id is not None and leader_id != core.me.node_id:
-            to_follower(core, core.epoch, leader_id, ())
+        """Continue after a restart. A former leader leads no more; the only voter leads at once."""
+        self.now_ms = self.led_ms = now_ms
+        leader_id = self.election.leader_id
+        if self.voters.is_only(self.me):
+            elections.stand(self)
+        elif leader_id is not None and leader_id != self.me.node_id:
+            to_follower(self, self.epoch, leader_id, ())
         else:
-            to_unattached(core, core.epoch)
+            to_unattached(self, self.epoch)
         return self._finish()
 
     def handle(self, event: Event, now_ms: float) -> list[Effect]:
-        core = self._core
-        core.now_ms = now_ms
-        core.requests.expire(now_ms)
+        self.now_ms = now_ms
+        self.requests.expire(now_ms)
         if isinstance(event, RequestArrived):
             self._request(event)
         elif isinstance(event, ResponseArrived):
@@ -201,119 +115,116 @@ class RaftNode:
         elif isinstance(event, RequestFailed):
             self._request_failed(event)
         elif isinstance(event, AppendRequested):
-            leading.append_requested(core, event)
+            leading.append_requested(self, event)
         elif isinstance(event, Synced):
             self._synced(event)
         elif isinstance(event, SnapshotTaken):
             self._snapshot_taken(event)
         elif isinstance(event, SnapshotInstalled):
-            following.note_installed(core, event)
+            following.note_installed(self, event)
         elif isinstance(event, SnapshotRejected):
-            following.note_rejected(core, event)
+            following.note_rejected(self, event)
         elif isinstance(event, ResignRequested):
             self._resign(event)
-        else:
-            assert isinstance(event, Tick)
+        elif not isinstance(event, Tick):
+            assert_never(event)
         return self._finish()
 
     def _finish(self) -> list[Effect]:
-        """Send what is due in the state that the event has led to."""
-        core = self._core
+        """Send the requests that are due in the state after the event."""
         before: State | None = None
-        while core.state is not before:  # polling may lead on: an election that runs out begins the next
-            before = core.state
+        while self.state is not before:  # polling may change it: an election that times out begins the next
+            before = self.state
             self._poll()
-        if core.is_voter and not core.has_uncommitted_voters:
-            core.has_been_voter = True
-        if isinstance(core.state, Leader):
-            core.led_ms = core.now_ms
+        if self.is_voter and not self.has_uncommitted_voters:
+            self.has_been_voter = True
+        if isinstance(self.state, Leader):
+            self.led_ms = self.now_ms
         self._want_snapshot()
-        effects, core.effects = core.effects, []
+        effects, self.effects = self.effects, []
         return effects
 
     def _poll(self) -> None:
-        core, state = self._core, self._core.state
+        state = self.state
         if isinstance(state, Leader):
-            membership.poll_change(core, state)
-            if core.state is state:
-                leading.poll_leader(core, state)
+            membership.poll_change(self, state)
+            if self.state is state:
+                leading.poll_leader(self, state)
         elif isinstance(state, Follower):
-            following.poll_follower(core, state)
+            following.poll_follower(self, state)
         elif isinstance(state, Ballot):
-            elections.poll_ballot(core, state)
+            elections.poll_ballot(self, state)
         elif isinstance(state, Resigned):
             self._poll_resigned(state)
         elif isinstance(state, Unattached):
-            following.poll_unattached(core, state)
-        elif core.now_ms >= state.deadline_ms:
+            following.poll_unattached(self, state)
+        elif self.now_ms >= state.deadline_ms:
             assert isinstance(state, Voted)
-            elections.stand(core)
+            elections.stand(self)
 
     def _poll_resigned(self, state: Resigned) -> None:
-        core = self._core
-        if core.now_ms >= state.deadline_ms or not state.unaware:
-            if core.is_leaving:
-                core.emit(Left())
+        if self.now_ms >= state.deadline_ms or not state.unaware:
+            if self.is_leaving:
+                self.emit(Left())
                 state.deadline_ms = float("inf")
                 state.unaware.clear()
-            elif core.now_ms >= state.deadline_ms:
-                elections.stand(core)
+            elif self.now_ms >= state.deadline_ms:
+                elections.stand(self)
             return
         for node_id in sorted(state.unaware):
-            if core.requests.is_ready(node_id, EndQuorumEpochRequest, core.now_ms):
-                core.send(
+            if self.requests.is_ready(node_id, EndQuorumEpochRequest, self.now_ms):
+                self.send(
                     node_id,
                     EndQuorumEpochRequest(
-                        cluster_id=core.cluster_id,
-                        leader_id=core.me.node_id,
-                        epoch=core.epoch,
+                        cluster_id=self.cluster_id,
+                        leader_id=self.me.node_id,
+                        epoch=self.epoch,
                         preferred=state.preferred,
-                        endpoints=core.endpoints,
+                        endpoints=self.endpoints,
                     ),
                 )
 
     def _synced(self, event: Synced) -> None:
-        core = self._core
-        core.log.synced_offset = min(max(event.offset, core.log.synced_offset), core.log.end_offset)
-        if isinstance(core.state, Leader):
-            leading.update_high_watermark(core, core.state)
+        self.log.synced_offset = min(max(event.offset, self.log.synced_offset), self.log.end_offset)
+        if isinstance(self.state, Leader):
+            leading.update_high_watermark(self, self.state)
 
     def _resign(self, event: ResignRequested) -> None:
-        core = self._core
-        core.is_leaving = core.is_leaving or event.is_for_good
-        if isinstance(core.state, Leader):
-            leading.resign(core, core.state, event.successor)
-        elif event.is_for_good and not isinstance(core.state, Resigned):
-            core.emit(Left())
+        self.is_leaving = self.is_leaving or event.is_for_good
+        if isinstance(self.state, Leader):
+            leading.resign(self, self.state, event.successor)
+        elif event.is_for_good and not isinstance(self.state, Resigned):
+            self.emit(Left())
 
     # -- requests -------------------------------------------------------------------------------------
 
     def _request(self, event: RequestArrived) -> None:
-        core, request, token = self._core, event.request, event.token
+        request, token = event.request, event.token
         if not self._is_of_this_cluster(request):
-            core.emit(Answer(token, _ANSWER_OF[type(request)](error=ErrorCode.INCONSISTENT_CLUSTER_ID)))
+            self.emit(Answer(token, _ANSWER_OF[type(request)](error=ErrorCode.INCONSISTENT_CLUSTER_ID)))
         elif isinstance(request, VoteRequest):
-            core.emit(Answer(token, elections.answer_vote(core, request)))
+            self.emit(Answer(token, elections.answer_vote(self, request)))
         elif isinstance(request, BeginQuorumEpochRequest):
-            core.emit(Answer(token, elections.answer_begin(core, request)))
+            self.emit(Answer(token, elections.answer_begin(self, request)))
         elif isinstance(request, EndQuorumEpochRequest):
-            core.emit(Answer(token, elections.answer_end(core, request)))
+            self.emit(Answer(token, elections.answer_end(self, request)))
         elif isinstance(request, FetchRequest):
-            leading.fetch_arrived(core, token, request)
+            leading.fetch_arrived(self, token, request)
         elif isinstance(request, FetchSnapshotRequest):
-            leading.snapshot_arrived(core, token, request)
+            leading.snapshot_arrived(self, token, request)
         elif isinstance(request, AddVoterRequest):
-            membership.add_arrived(core, token, request)
+            membership.add_arrived(self, token, request)
         elif isinstance(request, RemoveVoterRequest):
-            membership.remove_arrived(core, token, request)
+            membership.remove_arrived(self, token, request)
         elif isinstance(request, UpdateVoterRequest):
-            membership.update_arrived(core, token, request)
+            membership.update_arrived(self, token, request)
+        elif isinstance(request, DescribeQuorumRequest):
+            self.emit(Answer(token, membership.describe(self)))
         else:
-            assert isinstance(request, DescribeQuorumRequest)
-            core.emit(Answer(token, membership.describe(core)))
+            assert_never(request)
 
     def _is_of_this_cluster(self, request: Request) -> bool:
-        """Nodes always name their cluster; an administrator or a debugging consumer need not."""
+        """Check the cluster id, which nodes always send; an administrator or a consumer need not."""
         if isinstance(request, DescribeQuorumRequest):
             return True
         if request.cluster_id is None:
@@ -321,83 +232,79 @@ class RaftNode:
                 isinstance(request, FetchRequest) and request.replica.node_id < 0
             )
             if not is_of_client:
-                self._core.reject(f"refused {_api_name(request)}: it does not name its cluster")
+                self.reject(f"refused {_api_name(request)}: it has no cluster id")
             return is_of_client
-        if request.cluster_id != self._core.cluster_id:
-            self._core.reject(f"refused {_api_name(request)}: it is from cluster {request.cluster_id!r:.60}")
-        return request.cluster_id == self._core.cluster_id
+        if request.cluster_id != self.cluster_id:
+            self.reject(f"refused {_api_name(request)}: it is from cluster {request.cluster_id!r:.60}")
+        return request.cluster_id == self.cluster_id
 
     # -- responses ------------------------------------------------------------------------------------
 
     def _request_failed(self, event: RequestFailed) -> None:
-        core = self._core
-        asked = core.requests.end(event.request_id, core.now_ms, is_failed=True)
+        asked = self.requests.end(event.request_id, self.now_ms, is_failed=True)
         if asked is not None and event.is_refused:
-            following.note_refusal(core, asked.to)
-            elections.note_refusal(core, asked.to)
+            following.note_refusal(self, asked.to)
+            elections.note_refusal(self, asked.to)
 
     def _response(self, event: ResponseArrived) -> None:
-        core, response = self._core, event.response
+        response = event.response
         is_failed = response.error is not ErrorCode.NONE
-        asked = core.requests.end(event.request_id, core.now_ms, is_failed=is_failed)
+        asked = self.requests.end(event.request_id, self.now_ms, is_failed=is_failed)
         if asked is None:
             return
         if response.error is ErrorCode.INCONSISTENT_CLUSTER_ID:
-            core.reject(f"node {asked.to} belongs to another cluster, not to {core.cluster_id}")
+            self.reject(f"node {asked.to} belongs to another cluster, not to {self.cluster_id}")
             return
-        if not core.may_take(response.epoch):
-            core.reject(f"ignored the answer of node {asked.to}: epoch {response.epoch} is out of range")
-            core.requests.back_off(asked.to, asked.kind, core.now_ms + core.settings.fetch_timeout_ms)
+        if not self.may_take(response.epoch):
+            self.reject(f"ignored the answer of node {asked.to}: epoch {response.epoch} is out of range")
+            self.requests.back_off(asked.to, asked.kind, self.now_ms + self.settings.fetch_timeout_ms)
             return
-        state = core.state
-        elections.learn(core, response.epoch, response.leader_id, response.leader_endpoints)
-        if core.state is not state:
-            return  # what was asked was asked in another state
+        state = self.state
+        elections.learn(self, response.epoch, response.leader_id, response.leader_endpoints)
+        if self.state is not state:
+            return  # the request was sent in another state
         try:
-            self._take_in(asked, response, is_failed=is_failed)
+            self._handle_answer(asked, response, is_failed=is_failed)
         except RaftFault as fault:
-            core.fault = fault
-            core.requests.back_off(asked.to, asked.kind, core.now_ms + core.settings.fetch_timeout_ms)
+            self.fault = fault
+            self.requests.back_off(asked.to, asked.kind, self.now_ms + self.settings.fetch_timeout_ms)
 
-    def _take_in(self, asked: InFlight, response: Response, *, is_failed: bool) -> None:
-        core = self._core
+    def _handle_answer(self, asked: InFlight, response: Response, *, is_failed: bool) -> None:
         if isinstance(response, FetchSnapshotResponse) and is_failed:
-            following.note_snapshot_error(core, response.error)
+            following.note_snapshot_error(self, response.error)
         elif is_failed:
             return
         elif isinstance(response, VoteResponse):
-            elections.note_vote_response(core, asked.to, response)
+            elections.note_vote_response(self, asked.to, response)
         elif isinstance(response, FetchResponse):
-            following.note_fetch_response(core, asked.to, response)
+            following.note_fetch_response(self, asked.to, response)
         elif isinstance(response, FetchSnapshotResponse):
-            following.note_snapshot_response(core, asked.to, response)
-        elif isinstance(response, EndQuorumEpochResponse) and isinstance(core.state, Resigned):
-            core.state.unaware.discard(asked.to)
+            following.note_snapshot_response(self, asked.to, response)
+        elif isinstance(response, EndQuorumEpochResponse) and isinstance(self.state, Resigned):
+            self.state.unaware.discard(asked.to)
 
     # -- snapshots ------------------------------------------------------------------------------------
 
     def _want_snapshot(self) -> None:
-        core = self._core
-        if core.is_snapshot_wanted or core.bytes_since_snapshot < core.settings.snapshot_after_bytes:
+        if self.is_snapshot_wanted or self.bytes_since_snapshot < self.settings.snapshot_after_bytes:
             return
-        latest = core.log.latest_snapshot
-        if core.high_watermark > (latest.offset if latest is not None else 0):
-            core.is_snapshot_wanted = True
-            core.emit(TakeSnapshot(core.log.position_at(core.high_watermark)))
+        latest = self.log.latest_snapshot
+        if self.high_watermark > (latest.offset if latest is not None else 0):
+            self.is_snapshot_wanted = True
+            self.emit(TakeSnapshot(self.log.position_at(self.high_watermark)))
 
     def _snapshot_taken(self, event: SnapshotTaken) -> None:
-        """Keep the snapshot before this one and the records since: most followers need no snapshot then."""
-        core = self._core
-        core.is_snapshot_wanted = False
-        latest = core.log.latest_snapshot
+        """Keep the previous snapshot and the records since: most followers then need no snapshot."""
+        self.is_snapshot_wanted = False
+        latest = self.log.latest_snapshot
         if latest is not None and event.snapshot.offset <= latest.offset:
             return
-        core.bytes_since_snapshot = 0
-        core.log.snapshots.append(event.snapshot)
-        if latest is not None and latest.offset > core.log.start_offset:
-            core.log.drop_prefix(latest)
-            core.voter_history.truncate_from_start(latest.offset)
-            core.emit(DropPrefix(latest))
+        self.bytes_since_snapshot = 0
+        self.log.snapshots.append(event.snapshot)
+        if latest is not None and latest.offset > self.log.start_offset:
+            self.log.drop_prefix(latest)
+            self.voter_history.truncate_from_start(latest.offset)
+            self.emit(DropPrefix(latest))
 
 
 def _api_name(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""The quorum's own records in the log: who leads since when, and who votes. All are control batches (KIP-595, KIP-853).
+"""The quorum's own records in the log: leaders and voters. All are control batches (KIP-595, KIP-853).
 
 LeaderChange opens every epoch. KRaftVersion and KRaftVoters open the log of a new quorum, and a further KRaftVoters
 stands for each change of the voters. Their values are Kafka's flexible messages; see `protocol.records.control`.
@@ -27,10 +27,8 @@ from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.protocol.wire import Buffer
 
-_LEADER_CHANGE_VERSION = (
-    0  # without directory ids: the only version that Kafka writes, and that its tools read
-)
-_KRAFT_VERSION = 1  # voters stand in the log
+_LEADER_CHANGE_VERSION = 0  # without directory ids: the only version that Kafka writes and its tools read
+_KRAFT_VERSION = 1  # the voters are in the log
 
 
 def leader_change_batch(
@@ -126,7 +124,7 @@ def _decode_voters(value: bytes) -> VoterSet:
 
 
 def number_batches(batches: bytes, *, offset: int, epoch: int) -> tuple[bytearray, int]:
-    """Assign what a leader assigns to the batches of one append; gives them and the offset after them."""
+    """Assign offsets and the epoch to the batches of one append; returns them and the next offset."""
     numbered = bytearray(batches)
     for pos, header in iter_batches_strict(batches):
         set_base_offset_and_epoch(numbered, pos, offset, epoch)
@@ -135,9 +133,9 @@ def number_batches(batches: bytes, *, offset: int, epoch: int) -> tuple[bytearra
 
 
 def whole_batches(fetched: bytes, *, offset: int, epoch_max: int) -> Sequence[tuple[int, BatchHeader]]:
-    """The batches in a leader's answer, checked: intact, in one row from `offset` on, of epochs that have been.
+    """The batches in a leader's answer, checked: intact, contiguous from `offset` on, of ascending epochs.
 
-    The leader cuts its answers where it pleases: a partial batch at the end is left out. Raises `RaftFault`.
+    A partial batch at the end is left out. Raises `RaftFault`.
     """
     found = []
     epoch = 0

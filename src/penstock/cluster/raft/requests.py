@@ -1,4 +1,4 @@
-"""Requests on their way: at most one of each kind to each node, with a deadline, and a rest after a failure."""
+"""Requests in flight: at most one of each kind to each node, with a deadline, and a back-off after a failure."""
 
 from typing import NamedTuple
 
@@ -10,8 +10,6 @@ class InFlight(NamedTuple):
 
 
 class Requests:
-    __slots__ = ("_backoff_ms", "_in_flight", "_last_id", "_not_before_ms", "_timeout_ms")
-
     def __init__(self, timeout_ms: int, backoff_ms: int) -> None:
         self._timeout_ms = timeout_ms
         self._backoff_ms = backoff_ms
@@ -28,13 +26,13 @@ class Requests:
         return any(each.kind is kind for each in self._in_flight.values())
 
     def begin(self, to: int, kind: type, now_ms: float) -> int:
-        """Note a request that is sent now and give it an id."""
+        """Record a request that is sent now; returns its id."""
         self._last_id += 1
         self._in_flight[self._last_id] = InFlight(to, kind, now_ms + self._timeout_ms)
         return self._last_id
 
     def end(self, request_id: int, now_ms: float, *, is_failed: bool) -> InFlight | None:
-        """It was answered, or will not be; None when nobody waits for it any more."""
+        """A request was answered or has failed; None when it is no longer in flight."""
         ended = self._in_flight.pop(request_id, None)
         if ended is not None:
             key = (ended.to, ended.kind)
@@ -53,11 +51,11 @@ class Requests:
                 self.end(request_id, now_ms, is_failed=True)
 
     def forget_all(self) -> None:
-        """The state has changed: an answer to what was asked before means nothing now."""
+        """The state has changed: answers to earlier requests are ignored."""
         self._in_flight.clear()
         self._not_before_ms.clear()
 
     def next_deadline_ms(self, now_ms: float) -> float:
         deadlines = [each.deadline_ms for each in self._in_flight.values()]
-        rests = [each for each in self._not_before_ms.values() if each > now_ms]
-        return min([*deadlines, *rests], default=float("inf"))
+        backoffs = [each for each in self._not_before_ms.values() if each > now_ms]
+        return min([*deadlines, *backoffs], default=float("inf"))

@@ -1,4 +1,4 @@
-"""The only place where a node's state changes. `states.TRANSITIONS` says what may follow what."""
+"""The only place where a node's state changes. `states.TRANSITIONS` lists the transitions allowed."""
 
 from penstock.cluster.raft.core import Core
 from penstock.cluster.raft.effects import Answer, LeaderChanged
@@ -29,7 +29,7 @@ def _become(core: Core, state: State) -> None:
 
 
 def _dismiss(core: Core, leader: Leader) -> None:
-    """Answer those who wait for what this node can no longer give."""
+    """Answer the requests that only a leader could serve."""
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER
     for parked in leader.parked:
         core.emit(Answer(parked.token, FetchResponse(error=error, epoch=core.epoch)))
@@ -38,7 +38,7 @@ def _dismiss(core: Core, leader: Leader) -> None:
 
 
 def to_unattached(core: Core, epoch: int, deadline_ms: float | None = None) -> None:
-    """A later epoch was heard of, whose leader is not known; or in this one the leader was lost."""
+    """A later epoch has begun and its leader is not known yet, or the leader of this epoch was lost."""
     if epoch > core.epoch:
         core.promise(Election(epoch=epoch))
     _become(core, Unattached(core.election_deadline_ms() if deadline_ms is None else deadline_ms))
@@ -46,7 +46,7 @@ def to_unattached(core: Core, epoch: int, deadline_ms: float | None = None) -> N
 
 
 def to_voted(core: Core, candidate: ReplicaKey) -> None:
-    """Give the one vote of this epoch."""
+    """Give this node's only vote in this epoch."""
     assert core.election.voted is None
     assert core.election.leader_id is None
     core.promise(Election(epoch=core.epoch, voted=candidate))
@@ -55,7 +55,7 @@ def to_voted(core: Core, candidate: ReplicaKey) -> None:
 
 def to_prospective(core: Core, retries: int = 0) -> None:
     endpoints = core.leader_endpoints
-    _become(core, Prospective(core.election_deadline_ms(), retries, endpoints))
+    _become(core, Prospective(core.election_deadline_ms(), retries, leader_endpoints=endpoints))
     core.emit(LeaderChanged(None, core.epoch))
 
 
@@ -72,18 +72,18 @@ def to_follower(
     deadline_ms: float | None = None,
 ) -> None:
     is_own_epoch = isinstance(core.state, Leader | Resigned) and epoch == core.epoch
-    assert leader_id != core.me.node_id, "nobody follows itself"
+    assert leader_id != core.me.node_id, "a node does not follow itself"
     assert not is_own_epoch, "an epoch has one leader, and this node was it"
     if deadline_ms is None:
         deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
     voted = core.election.voted if epoch == core.epoch else None
     core.promise(Election(epoch=epoch, leader_id=leader_id, voted=voted))
-    _become(core, Follower(leader_id, endpoints, deadline_ms))
+    _become(core, Follower(deadline_ms, leader_id, endpoints))
     core.emit(LeaderChanged(leader_id, epoch))
 
 
 def to_leader(core: Core, granted: set[int]) -> None:
-    """Open the epoch with a record: what earlier leaders left commits only together with it (Raft, 5.4.2)."""
+    """Open the epoch with a record: earlier leaders' records are committed only together with it (Raft, 5.4.2)."""
     core.promise(Election(epoch=core.epoch, leader_id=core.me.node_id, voted=core.election.voted))
     leader = Leader(core.log.end_offset, core.now_ms)
     _become(core, leader)

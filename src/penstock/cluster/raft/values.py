@@ -1,4 +1,4 @@
-"""Small values that the whole quorum speaks in: who, where in the log, and what a node has promised."""
+"""The small values of the quorum: replicas, log positions, addresses, elections, settings."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ class ReplicaKey(NamedTuple):
 
 
 class LogPosition(NamedTuple):
-    """An end of a log, or of a snapshot: the epoch of its last record, and the offset after it.
+    """The end of a log or snapshot: the epoch of its last record, and the offset after it.
 
     They compare as Raft compares logs: the later epoch wins, then the longer log.
     """
@@ -26,7 +26,7 @@ class LogPosition(NamedTuple):
 
 
 class Address(NamedTuple):
-    """Where a node can be reached, under the name of one of its listeners."""
+    """The address of one of a node's listeners."""
 
     name: str
     host: str
@@ -34,7 +34,7 @@ class Address(NamedTuple):
 
 
 class Election(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node must not forget: its epoch, whom it voted for in it, and who leads it. See `quorum_state`."""
+    """The durable state of a node: its epoch, its vote and the leader in that epoch. See `quorum_state`."""
 
     epoch: int = 0
     leader_id: int | None = None

@@ -1,4 +1,4 @@
-"""Who votes: sets of voters, and how they follow each other in the log (KIP-853).
+"""Sets of voters, and their history in the log (KIP-853).
 
 A voter set takes effect when its record is appended, committed or not; a truncation takes it back.
 """
@@ -11,7 +11,7 @@ from penstock.cluster.raft.values import NO_DIRECTORY, Address, ReplicaKey
 
 
 class Voter(msgspec.Struct, frozen=True, kw_only=True):
-    """A voter, where it listens, and which kraft.version levels it can work with."""
+    """A voter, its endpoints, and the kraft.version levels that it supports."""
 
     key: ReplicaKey
     endpoints: tuple[Address, ...] = ()
@@ -20,8 +20,6 @@ class Voter(msgspec.Struct, frozen=True, kw_only=True):
 
 class VoterSet:
     """Immutable. At most one voter for each node id."""
-
-    __slots__ = ("_by_id",)
 
     def __init__(self, voters: Iterable[Voter] = ()) -> None:
         self._by_id: Mapping[int, Voter] = {voter.key.node_id: voter for voter in sorted(voters, key=_id)}
@@ -53,7 +51,7 @@ class VoterSet:
         return self._by_id.get(node_id)
 
     def has(self, key: ReplicaKey) -> bool:
-        """Whether this very replica votes. A voter whose directory was never recorded is known by its id alone."""
+        """Whether this replica votes. A voter without a recorded directory id matches by its node id."""
         voter = self._by_id.get(key.node_id)
         return voter is not None and voter.key.directory_id in (key.directory_id, NO_DIRECTORY)
 
@@ -61,7 +59,7 @@ class VoterSet:
         return len(self._by_id) == 1 and self.has(key)
 
     def with_voter(self, voter: Voter) -> "VoterSet":
-        """Add a voter, or put it in the place of the one with its id."""
+        """Add a voter, or replace the one with its id."""
         return VoterSet([*(each for each in self if each.key.node_id != voter.key.node_id), voter])
 
     def without(self, node_id: int) -> "VoterSet":
@@ -74,8 +72,6 @@ def _id(voter: Voter) -> int:
 
 class VoterHistory:
     """The voter sets in the log by the offset of their records; before the first, the set that was configured."""
-
-    __slots__ = ("_entries", "_initial")
 
     def __init__(self, initial: VoterSet, entries: Iterable[tuple[int, VoterSet]] = ()) -> None:
         self._initial = initial

@@ -1,1 +1,1 @@
-"""What the pages ask for. Each module has `ROUTES`: method, path below `api/`, handler."""
+"""The JSON API of the pages. Each module has `ROUTES`: method, path below `api/`, handler."""

@@ -6,8 +6,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import ANY
-from penstock.console.refusals import NOT_FOUND, Refused, bad_request, check, refusal
+from penstock.client.aio import ANY
+from penstock.console.broker_errors import NOT_FOUND
+from penstock.console.refusals import Refused, bad_request, check, refusal
 from penstock.console.web import CLIENT, answer, body_of
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import create_acls, delete_acls, describe_acls

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.client.cluster import ANY, Client, ClientError
+from penstock.client.aio import ANY, Client, ClientError
 from penstock.console.kafka.places import Described, describe
 from penstock.console.kafka.sizes import LogDirs, log_dirs
 from penstock.console.refusals import of_failure, refusal, words_of
@@ -19,23 +19,23 @@ async def show_brokers(request: web.Request) -> web.Response:
     client = request[CLIENT]
     described = await describe(client)
     cluster = await client.request(ANY, describe_cluster.DescribeClusterRequest())
-    told = await log_dirs(client, [broker.node_id for broker in described.brokers])
+    dirs = await log_dirs(client, [broker.node_id for broker in described.brokers])
     return answer(
         {
             "clusterId": described.cluster_id,
             "controller": cluster.controller_id,
-            "brokers": broker_rows(described, told),
+            "brokers": broker_rows(described, dirs),
             "quorum": await _quorum(client),
         }
     )
 
 
-def broker_rows(described: Described, told: LogDirs) -> list[dict[str, Any]]:
+def broker_rows(described: Described, dirs: LogDirs) -> list[dict[str, Any]]:
     """One line for each broker. Pure."""
     partitions = [partition for topic in described.topics for partition in topic.partitions]
     rows = []
     for broker in sorted(described.brokers, key=lambda each: each.node_id):
-        response = told.get(broker.node_id)
+        response = dirs.get(broker.node_id)
         rows.append(
             {
                 "id": broker.node_id,
@@ -66,7 +66,7 @@ def _directory(directory: Any) -> dict[str, Any]:
 
 
 async def _quorum(client: Client) -> dict[str, Any]:
-    """The quorum, or why it is not shown: whoever may not see it sees the brokers all the same."""
+    """The quorum, or the reason why it is not shown; the brokers are shown anyway."""
     message = describe_quorum.DescribeQuorumRequest(
         topics=[
             describe_quorum.RequestTopicData(
@@ -79,8 +79,8 @@ async def _quorum(client: Client) -> dict[str, Any]:
     try:
         response = await client.request(ANY, message)
     except ClientError as failure:
-        told = of_failure(failure, what)
-        return {"error": told.message if told else what}
+        problem = of_failure(failure, what)
+        return {"error": problem.message if problem else what}
     data = response.topics[0].partitions[0]
     if data.error_code:
         return {"error": refusal(data.error_code, what, data.error_message).message}

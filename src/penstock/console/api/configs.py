@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import ANY
+from penstock.client.aio import ANY
 from penstock.console.refusals import bad_request, check
 from penstock.console.web import CLIENT, answer, body_of
 from penstock.protocol.messages import incremental_alter_configs as altering

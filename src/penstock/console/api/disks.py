@@ -4,7 +4,7 @@ import asyncio
 
 from aiohttp import web
 
-from penstock.client.cluster import ANY, Client
+from penstock.client.aio import ANY, Client
 from penstock.client.damage import damage_in
 from penstock.client.disks import disks_in, log_dirs_request, state_request
 from penstock.console.kafka.places import ask_each

@@ -1,12 +1,12 @@
-"""Letting a group go on from elsewhere: looked at first (`dryRun`), then done. Refused while it has members."""
+"""Reset a group's offsets: first as a dry run (`dryRun`), then for real. Rejected while it has members."""
 
 from typing import Any, Final
 
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import EARLIEST, LATEST, Client, TopicPartition, coordinator_of_group
-from penstock.console.api.groups import refuse_members
+from penstock.client.aio import EARLIEST, LATEST, Client, TopicPartition, coordinator_of_group
+from penstock.console.api.groups import require_empty
 from penstock.console.api.share_groups import SHARE, known_offsets, start_at, starts_of
 from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
 from penstock.console.refusals import bad_request, check
@@ -30,7 +30,7 @@ class Reset(msgspec.Struct, kw_only=True):
 async def reset_offsets(request: web.Request) -> web.Response:
     client, group = request[CLIENT], request.match_info["group"]
     wanted = await body_of(request, Reset)
-    is_share = await refuse_members(client, group, "reset") == SHARE
+    is_share = await require_empty(client, group, "reset") == SHARE
     leaders = {
         where: leader
         for where, leader in leaders_of([await describe_topic(client, wanted.topic)]).items()
@@ -86,7 +86,7 @@ def moves_of(
 
 
 async def _commit(client: Client, group: str, moves: list[dict[str, Any]]) -> None:
-    """A commit by nobody: no member, no generation; the broker takes it while the group is empty."""
+    """Commit without a member id or generation: the broker accepts it while the group is empty."""
     message = offset_commit.OffsetCommitRequest(
         group_id=group,
         topics=[

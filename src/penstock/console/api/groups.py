@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.client.cluster import LATEST, Client, TopicPartition, UnsupportedApi, coordinator_of_group
+from penstock.client.aio import LATEST, Client, TopicPartition, UnsupportedApi, coordinator_of_group
 from penstock.console.api.share_groups import SHARE, described_share_group, known_offsets, starts_of
+from penstock.console.broker_errors import NOT_FOUND
 from penstock.console.kafka.places import ask_each, describe, leaders_of, offsets_at
-from penstock.console.refusals import NOT_FOUND, Refused, check
+from penstock.console.refusals import Refused, check
 from penstock.console.web import CLIENT, answer
 from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
 from penstock.protocol.messages import (
@@ -109,7 +110,7 @@ async def _newer_group(client: Client, name: str) -> dict[str, Any] | None:
     """A group of KIP-848; None when it is none, or when the brokers know no such groups."""
     message = consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[name])
     try:
-        response = await client.request(coordinator_of_group(name), message, error_of=_passing_error)
+        response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
     except UnsupportedApi:
         return None
     group = response.groups[0]
@@ -127,7 +128,7 @@ async def _newer_group(client: Client, name: str) -> dict[str, Any] | None:
 
 async def _classic_group(client: Client, name: str) -> dict[str, Any]:
     message = describe_groups.DescribeGroupsRequest(groups=[name])
-    response = await client.request(coordinator_of_group(name), message, error_of=_passing_error)
+    response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
     group = response.groups[0]
     if group.group_state == "Dead" and group.error_code in (0, ErrorCode.GROUP_ID_NOT_FOUND):
         raise Refused(NOT_FOUND, "GROUP_ID_NOT_FOUND", f"There is no group {name} (any more).")
@@ -141,7 +142,7 @@ async def _classic_group(client: Client, name: str) -> dict[str, Any]:
     }
 
 
-def _passing_error(response: Any) -> int:
+def _retriable_error(response: Any) -> int:
     code: int = response.groups[0].error_code
     return code if is_retriable(code) else 0
 
@@ -176,8 +177,8 @@ def classic_member(member: describe_groups.DescribedGroupMember) -> dict[str, An
     }
 
 
-async def refuse_members(client: Client, name: str, what: str) -> str:
-    """Refuse while someone is in the group: they would go on from where they are and overwrite it. Gives its type."""
+async def require_empty(client: Client, name: str, what: str) -> str:
+    """Raise `Refused` while the group has members, which would overwrite the change. Returns the group's type."""
     group = await described_group(client, name)
     if group["members"] or group["state"] not in _NOBODY:
         who = ", ".join(sorted({str(member["clientId"]) for member in group["members"]})[:3]) or "someone"
@@ -192,7 +193,7 @@ async def refuse_members(client: Client, name: str, what: str) -> str:
 
 async def delete_group(request: web.Request) -> web.Response:
     client, name = request[CLIENT], request.match_info["group"]
-    await refuse_members(client, name, "deleted")
+    await require_empty(client, name, "deleted")
     message = delete_groups.DeleteGroupsRequest(groups_names=[name])
     response = await client.request(
         coordinator_of_group(name),

@@ -6,13 +6,14 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import Client, TopicPartition
-from penstock.console.avro_apart import decode_apart
-from penstock.console.kafka.reading import gather, read_on
+from penstock.client.aio import Client, TopicPartition
+from penstock.console.avro_process import decode_in_process
+from penstock.console.broker_errors import NOT_FOUND
+from penstock.console.kafka.reading import read_on, read_range
 from penstock.console.paging import Page, format_cursor, newest_first, oldest_first, parse_cursor
 from penstock.console.positions import Bounds, Where, bounds_of, clamped, first_offsets, parse_where
 from penstock.console.record_view import WHOLE_BYTES_MAX, record_view
-from penstock.console.refusals import NOT_FOUND, Refused, bad_request
+from penstock.console.refusals import Refused, bad_request
 from penstock.console.web import CLIENT, DECODING, answer, body_of, integer
 from penstock.protocol.records.record import Record
 
@@ -45,8 +46,8 @@ async def browse(request: web.Request) -> web.Response:
 
 
 async def _forward(client: Client, topic: str, bounds: Bounds, starts: Mapping[int, int], limit: int) -> Page:
-    """As many as fit; where too many bytes cut it short, the next page goes on there."""
-    found = (await gather(client, topic, starts, bounds.ends, limit)).partitions
+    """One page; if a byte limit ended it early, the next page continues there."""
+    found = (await read_range(client, topic, starts, bounds.ends, limit)).partitions
     records = {partition: each.records for partition, each in found.items()}
     return oldest_first(records, {partition: each.position for partition, each in found.items()}, limit)
 
@@ -60,16 +61,16 @@ async def newest(client: Client, topic: str, limit: int) -> Page:
 async def _backward(
     client: Client, topic: str, bounds: Bounds, before: Mapping[int, int], limit: int
 ) -> Page:
-    """What lies before: a window in front of each end, wider where compaction left gaps, smaller for large messages."""
+    """Read a window before each end: wider where compaction left gaps, smaller for large messages."""
     window = limit
     page: Page | None = None
     for _ in range(_WINDOWS_MAX):
         begins = {
             partition: max(bounds.starts[partition], offset - window) for partition, offset in before.items()
         }
-        gathering = await gather(client, topic, begins, before, window)
-        if gathering.is_whole:
-            records = {partition: each.records for partition, each in gathering.partitions.items()}
+        found_range = await read_range(client, topic, begins, before, window)
+        if found_range.is_whole:
+            records = {partition: each.records for partition, each in found_range.partitions.items()}
             page = newest_first(records, begins, limit)
             if begins == {p: bounds.starts[p] for p in begins} or len(page.records) >= limit:
                 break
@@ -99,19 +100,19 @@ async def show_record(request: web.Request) -> web.Response:
     return answer({"record": record_view(partition, record, WHOLE_BYTES_MAX)})
 
 
-class AvroWish(msgspec.Struct, kw_only=True):
+class AvroRequest(msgspec.Struct, kw_only=True):
     part: str = "value"
     schema: str = ""
 
 
 async def show_avro(request: web.Request) -> web.Response:
-    wish = await body_of(request, AvroWish)
+    wanted = await body_of(request, AvroRequest)
     _, record = await _record(request)
-    data = record.key if wish.part == "key" else record.value
+    data = record.key if wanted.part == "key" else record.value
     if data is None:
-        raise bad_request(f"The {wish.part} is null.")
+        raise bad_request(f"The {wanted.part} is null.")
     async with request.app[DECODING]:
-        return answer({"decoded": await decode_apart(data, wish.schema)})
+        return answer({"decoded": await decode_in_process(data, wanted.schema)})
 
 
 _RECORD = r"topics/{topic}/records/{partition:\d{1,9}}/{offset:\d{1,18}}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from aiohttp import web
 
-from penstock.client.cluster import LATEST, TopicPartition
+from penstock.client.aio import LATEST, TopicPartition
 from penstock.console.kafka.places import (
     Described,
     DescribedTopic,
@@ -25,12 +25,12 @@ async def overview(request: web.Request) -> web.Response:
     described = await describe(client)
     nodes = [broker.node_id for broker in described.brokers]
     leaders = leaders_of(described.topics)
-    ends, told, groups = await asyncio.gather(
+    ends, dirs, groups = await asyncio.gather(
         offsets_at(client, leaders, LATEST),
         log_dirs(client, nodes),
         ask_each(client, nodes, ListGroupsRequest()),
     )
-    sizes = leader_sizes(told, leaders)
+    sizes = leader_sizes(dirs, leaders)
     shown = [topic for topic in described.topics if not topic.is_internal]
     return answer(
         {
@@ -39,14 +39,14 @@ async def overview(request: web.Request) -> web.Response:
             "brokers": len(nodes),
             **counts(described),
             "groups": sum(len(each.groups) for each in groups.values()),
-            "sizeBytes": sum(sizes.values()) if told else None,
+            "sizeBytes": sum(sizes.values()) if dirs else None,
             "topics": [topic_facts(topic, ends, sizes) for topic in shown],
         }
     )
 
 
 def topic_facts(topic: DescribedTopic, ends: Offsets, sizes: dict[TopicPartition, int]) -> dict[str, Any]:
-    """End offset and size of each partition, null where nobody tells them now. Pure."""
+    """End offset and size of each partition, null where they are unknown. Pure."""
     places = [TopicPartition(topic.name or "", index) for index in range(len(topic.partitions))]
     return {
         "name": topic.name,

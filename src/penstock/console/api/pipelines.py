@@ -1,4 +1,4 @@
-"""Pipelines as a plain client sees them, and as they tell of themselves.
+"""Pipelines: their groups and topics in the cluster, and their status files.
 
 Every query of a pipeline commits what it has read to the group `penstock-pipeline.<pipeline>.<query>`, and rejected
 records go to a topic `<pipeline>.dlq`: both are there for every client. What only the process of a run knows (its
@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.client.cluster import EARLIEST, LATEST, Client, TopicPartition
+from penstock.client.aio import EARLIEST, LATEST, Client, TopicPartition
 from penstock.console.api.messages import newest
+from penstock.console.broker_errors import NOT_FOUND
 from penstock.console.kafka.counting import count_records
 from penstock.console.kafka.places import Described, ask_each, describe, leaders_of, offsets_at
 from penstock.console.pipeline_status import read_statuses
 from penstock.console.record_view import record_view
-from penstock.console.refusals import NOT_FOUND, Refused
+from penstock.console.refusals import Refused
 from penstock.console.web import CLIENT, PIPELINES, answer
 from penstock.protocol.messages.list_groups import ListGroupsRequest
 from penstock.spark.dead_letter_format import TOPIC_SUFFIX, read_headers
@@ -28,7 +29,7 @@ _LETTERS: Final = 50
 
 
 def pipeline_and_query(group: str, known: Iterable[str]) -> tuple[str, str] | None:
-    """Whose group this is; None when it is none of a pipeline. Pure.
+    """The pipeline and query of a group; None for other groups. Pure.
 
     Both names may have dots: one of the `known` pipelines is preferred, the longest; else the name ends at the first.
     """
@@ -72,12 +73,12 @@ async def _found(client: Client, described: Described) -> dict[str, dict[str, An
     )
     for where, end in ends.items():
         each = pipeline(where.topic.removesuffix(TOPIC_SUFFIX))
-        told = each["deadLetters"] or {"topic": where.topic, "count": 0, "isExact": True}
+        counts = each["deadLetters"] or {"topic": where.topic, "count": 0, "isExact": True}
         counted = await count_records(client, where, starts.get(where, end), end)
         each["deadLetters"] = {
-            **told,
-            "count": told["count"] + counted.records,
-            "isExact": told["isExact"] and counted.is_exact,
+            **counts,
+            "count": counts["count"] + counted.records,
+            "isExact": counts["isExact"] and counted.is_exact,
         }
     return pipelines
 

@@ -31,7 +31,7 @@ class Message(msgspec.Struct, kw_only=True):
 
 
 def bytes_of(part: Part, what: str) -> bytes | None:
-    """What was meant. Pure."""
+    """The bytes of a part. Pure."""
     try:
         if part.form == "null":
             return None

@@ -1,4 +1,4 @@
-"""Who asks: what the page needs to know at first, login and logout."""
+"""Login, logout, and the session of the page."""
 
 import asyncio
 import math
@@ -7,14 +7,15 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import AuthenticationFailed, Client
-from penstock.client.cluster.security import with_password
+from penstock.client.aio import AuthenticationFailed, Client
+from penstock.client.aio.security import with_password
 from penstock.console.access import ACCESS, COOKIE, Access
-from penstock.console.refusals import TOO_MANY, UNAUTHORIZED, Refused, bad_request
+from penstock.console.broker_errors import TOO_MANY, UNAUTHORIZED
+from penstock.console.refusals import Refused, bad_request
 from penstock.console.web import answer, body_of
 
 _FAILURE_DELAY_S: Final = 1.0
-_CREDENTIALS_BYTES_MAX: Final = 8 * 1024  # nobody knows yet who sends them
+_CREDENTIALS_BYTES_MAX: Final = 8 * 1024  # the sender is not authenticated yet
 
 
 class Credentials(msgspec.Struct, kw_only=True):
@@ -42,7 +43,7 @@ async def log_in(request: web.Request) -> web.Response:
     """A failure is answered late and does not say which part was wrong."""
     access = request.app[ACCESS]
     if not access.needs_login:
-        raise bad_request("Nobody needs to log in here.")
+        raise bad_request("This console needs no login.")
     wanted = await body_of(request, Credentials, _CREDENTIALS_BYTES_MAX)
     address = request.remote or ""
     if wait_ms := access.login_limit.begin(address):

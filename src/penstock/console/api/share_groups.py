@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from penstock.client.cluster import Client, TopicPartition, UnsupportedApi, coordinator_of_group
+from penstock.client.aio import Client, TopicPartition, UnsupportedApi, coordinator_of_group
 from penstock.console.refusals import check
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import (
@@ -17,7 +17,7 @@ _NO_SUCH_GROUP = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 
 
 class Start(NamedTuple):
-    """None where nobody knows."""
+    """None where it is unknown."""
 
     offset: int | None
     lag: int | None
@@ -27,7 +27,7 @@ async def described_share_group(client: Client, name: str) -> dict[str, Any] | N
     """None when it is none, or when the brokers know no such groups."""
     message = share_group_describe.ShareGroupDescribeRequest(group_ids=[name])
     try:
-        response = await client.request(coordinator_of_group(name), message, error_of=_passing_error)
+        response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
     except UnsupportedApi:
         return None
     group = response.groups[0]
@@ -57,10 +57,10 @@ def _member(member: share_group_describe.Member) -> dict[str, Any]:
 
 
 async def starts_of(client: Client, name: str) -> dict[TopicPartition, Start]:
-    """Where a group starts, in every partition that it reads or has read."""
+    """The start offsets of a share group, in every partition that it reads or has read."""
     wanted = describe_share_group_offsets.DescribeShareGroupOffsetsRequestGroup(group_id=name, topics=None)
     message = describe_share_group_offsets.DescribeShareGroupOffsetsRequest(groups=[wanted])
-    response = await client.request(coordinator_of_group(name), message, error_of=_passing_error)
+    response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
     group = response.groups[0]
     check(group.error_code, f"The offsets of group {name} cannot be shown", group.error_message)
     return {
@@ -76,13 +76,13 @@ def known_offsets(starts: Mapping[TopicPartition, Start]) -> dict[TopicPartition
     return {where: each.offset for where, each in starts.items() if each.offset is not None}
 
 
-def _passing_error(response: Any) -> int:
+def _retriable_error(response: Any) -> int:
     code: int = response.groups[0].error_code
     return code if is_retriable(code) else 0
 
 
 async def start_at(client: Client, group: str, topic: str, offsets: dict[int, int]) -> None:
-    """Let a group without members start elsewhere in a topic."""
+    """Set the start offsets of an empty share group in a topic."""
     message = alter_share_group_offsets.AlterShareGroupOffsetsRequest(
         group_id=group,
         topics=[
@@ -102,6 +102,6 @@ async def start_at(client: Client, group: str, topic: str, offsets: dict[int, in
         message,
         error_of=lambda r: r.error_code if is_retriable(r.error_code) else 0,
     )
-    parts = [each for told in response.responses for each in told.partitions]
+    parts = [each for topic in response.responses for each in topic.partitions]
     for part in (response, *parts):
         check(part.error_code, f"Group {group} cannot be reset", part.error_message)

@@ -1,4 +1,4 @@
-"""Messages as they arrive (`tail`), and messages that are looked for (`search`): streams of events.
+"""Event streams: messages as they arrive (`tail`), and a search (`search`).
 
 `tail`: `begun`, then `records` with what arrived; more than a browser can show is counted as `skipped`.
 `search`: `match` with records, `progress`, and `done` with the reason why it ended. Closing the stream ends either.
@@ -10,7 +10,7 @@ from typing import Final
 
 from aiohttp import web
 
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from penstock.console.access import ACCESS, COOKIE
 from penstock.console.kafka.reading import read_on
 from penstock.console.positions import Where, bounds_of, first_offsets, parse_where
@@ -37,7 +37,7 @@ async def tail(request: web.Request) -> web.StreamResponse:
 
 
 def still_allowed(request: web.Request) -> Callable[[], None]:
-    """Raises `Refused` once whoever began the stream is logged out."""
+    """A check that raises `Refused` once the stream's user is logged out."""
     access, token = request.app[ACCESS], request.cookies.get(COOKIE)
     return lambda: access.check(token)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import CONTROLLER, EARLIEST, LATEST, TopicPartition
+from penstock.client.aio import CONTROLLER, EARLIEST, LATEST, TopicPartition
 from penstock.console.kafka.places import (
     DEADLINE_MS,
     DescribedTopic,
@@ -28,12 +28,12 @@ async def list_topics(request: web.Request) -> web.Response:
     client = request[CLIENT]
     described = await describe(client)
     leaders = leaders_of(described.topics)
-    starts, ends, told = await asyncio.gather(
+    starts, ends, dirs = await asyncio.gather(
         offsets_at(client, leaders, EARLIEST),
         offsets_at(client, leaders, LATEST),
         log_dirs(client, [broker.node_id for broker in described.brokers]),
     )
-    sizes = leader_sizes(told, leaders)
+    sizes = leader_sizes(dirs, leaders)
     topics = [topic_row(topic, starts, ends, sizes) for topic in described.topics]
     return answer({"topics": sorted(topics, key=lambda row: str(row["name"]))})
 
@@ -65,12 +65,12 @@ async def show_topic(request: web.Request) -> web.Response:
     topic = described.topics[0]
     check(topic.error_code, f"Topic {name} cannot be shown")
     leaders = leaders_of([topic])
-    starts, ends, told = await asyncio.gather(
+    starts, ends, dirs = await asyncio.gather(
         offsets_at(client, leaders, EARLIEST),
         offsets_at(client, leaders, LATEST),
         log_dirs(client, [broker.node_id for broker in described.brokers]),
     )
-    sizes = leader_sizes(told, leaders)
+    sizes = leader_sizes(dirs, leaders)
     partitions = [
         {
             "index": each.partition_index,

@@ -1,1 +1,1 @@
-"""What the pages ask of a cluster, each in as few requests as it takes."""
+"""Queries of the pages to a cluster, each in as few requests as possible."""

@@ -1,4 +1,4 @@
-"""How many records a partition has. Offsets do not tell: each transaction takes one more for its marker.
+"""The number of records of a partition. Offsets are not enough: each transaction has a marker.
 
 Batches say in their headers how many records they have, so they are read, but not decoded. That is bounded: of more
 than `_BYTES_MAX` the offsets that are left count, which gives an upper bound.
@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
+from penstock.client.aio import Client, FetchLimits, LeaderOf, TopicPartition
 from penstock.client.batches import next_offset_after, wanted_batches
-from penstock.client.cluster import Client, FetchLimits, LeaderOf, TopicPartition
-from penstock.client.cluster.fetching import request_for
+from penstock.client.core.fetching import request_for
 
 _BYTES_MAX: Final = 4 * 1024 * 1024
 _LIMITS: Final = FetchLimits(bytes_max=512 * 1024, partition_bytes_max=512 * 1024, reads_committed_only=True)

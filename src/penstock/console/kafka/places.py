@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from penstock.client.cluster import ANY, Client, ClientError, Disconnected, TopicPartition
+from penstock.client.aio import ANY, Client, ClientError, Disconnected, TopicPartition
 from penstock.console.refusals import check
 from penstock.protocol.messages import list_offsets, metadata
 
@@ -32,7 +32,7 @@ async def describe_topic(client: Client, name: str) -> DescribedTopic:
 
 
 def leaders_of(topics: Iterable[DescribedTopic]) -> dict[TopicPartition, int]:
-    """Who leads each partition that has a leader; bounded, so that a huge cluster is shown in part."""
+    """The leaders of partitions; bounded, so that a huge cluster is shown in part."""
     found: dict[TopicPartition, int] = {}
     for topic in topics:
         for partition in topic.partitions:

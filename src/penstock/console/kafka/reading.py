@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.client.cluster import Client, FetchedPartition, FetchLimits, TopicPartition
+from penstock.client.aio import Client, FetchedPartition, FetchLimits, TopicPartition
 from penstock.console.refusals import check
 from penstock.protocol.records.record import Record
 
@@ -52,7 +52,7 @@ class Gathering(msgspec.Struct, kw_only=True):
     is_whole: bool
 
 
-async def gather(
+async def read_range(
     client: Client, topic: str, starts: Mapping[int, int], ends: Mapping[int, int], count: int
 ) -> Gathering:
     """Up to `count` records of each partition from its start on, none at or beyond its end."""

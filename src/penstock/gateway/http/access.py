@@ -1,4 +1,4 @@
-"""How the admin port reaches the cluster: through which listener of its own broker, and whom it trusts there."""
+"""The admin port's connection to the cluster: the listener of its own broker, and the TLS trust."""
 
 import ssl
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ def kafka_access(config: BrokerConfig, advertised: Mapping[str, Endpoint]) -> Ka
 
 
 def trusting(config: BrokerConfig, listener: str) -> ssl.SSLContext:
-    """Trusts whom brokers trust; without a trust store, the certificate that this broker shows itself.
+    """Trusts the brokers' trust store; without one, this broker's own certificate.
 
-    This broker's key is left out: else whoever sends a request would be the broker.
+    This broker's key is left out: otherwise every request would act as the broker.
     """
     from penstock.security.tls.contexts import client_context  # noqa: PLC0415  few have TLS
     from penstock.security.tls.material import Store, material_of  # noqa: PLC0415

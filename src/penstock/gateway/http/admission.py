@@ -1,9 +1,8 @@
-"""Which connections the admin port takes, and what it still answers when it takes no more.
+"""Connection limits of the admin port, with a reserve for health checks and metrics.
 
-There is a limit for all connections and one for those of each address. A connection above either of them goes to the
-reserve: it may ask for health or metrics, once and soon, and anything else is answered with 503. So nobody who opens
-connections without end makes a broker look dead. When the reserve is full too, its oldest connection that has asked
-for nothing yet is closed for the new one.
+There is a limit for all connections and one for each address. A connection above either of them goes to the reserve: it
+may send one request for health or metrics, and anything else is answered with 503. So a client that opens too many
+connections does not make a broker look dead. When the reserve is full too, its oldest silent connection is closed.
 """
 
 import asyncio
@@ -12,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, cast
 
-from penstock.observability.clock import Clock
-from penstock.observability.seldom import Seldom
+from penstock.observability.log_limiter import LogLimiter
+from penstock.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class Admission:
     def __init__(self, clock: Clock, *, in_all_max: int, of_address_max: int) -> None:
         self._in_all_max = in_all_max
         self._of_address_max = of_address_max
-        self._refusals = Seldom(clock)
+        self._refusals = LogLimiter(clock)
         self._admitted: Counter[str] = Counter()
         self._admitted_count = 0
         self._reserve: dict[Visitor, None] = {}  # in the order in which they came
@@ -44,7 +43,7 @@ class Admission:
         return any(each.handler is handler for each in self._reserve)
 
     def take(self, visitor: "Visitor") -> str | None:
-        """Why the connection is one too many; None when it is counted from now on."""
+        """Count a connection and return None, or return the limit that it exceeds."""
         if self._admitted_count >= self._in_all_max:
             return f"there are {self._in_all_max} connections already"
         if self._admitted[visitor.address] >= self._of_address_max:
@@ -59,7 +58,7 @@ class Admission:
         if times := self._refusals.times((visitor.address, reason)):
             again = "" if times == 1 else f" ({times} connections in the last minute)"
             log.warning(
-                "The admin port answers %s for health and metrics only: %s%s",
+                "Admin port serves only health and metrics to %s: %s%s",
                 visitor.address,
                 reason,
                 again,
@@ -82,7 +81,7 @@ class Admission:
 
 
 class Visitor(asyncio.Protocol):
-    """One connection: counted, and passed on to a handler, which speaks HTTP, when it is to be served."""
+    """One connection: counted, and forwarded to an HTTP handler when it is to be served."""
 
     def __init__(self, admission: Admission, make_handler: Callable[[], asyncio.Protocol]) -> None:
         self.handler: asyncio.Protocol | None = None
@@ -117,8 +116,8 @@ class Visitor(asyncio.Protocol):
         if method in _METHODS and path in RESERVED_PATHS:
             self._serve().data_received(self._received)
         else:
-            said = f"This port answers {self.address} for health and metrics only: {self.reason}.\n".encode()
-            self._transport.write(_FULL % (len(said), said))
+            body = f"This port serves {self.address} only health and metrics: {self.reason}.\n".encode()
+            self._transport.write(_FULL % (len(body), body))
             self._transport.close()
 
     def _serve(self) -> asyncio.Protocol:

@@ -10,11 +10,12 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from penstock.console import broker_errors
 from penstock.console.failures import FailureLog, is_clients_fault
 from penstock.gateway.http import guard, problems
 from penstock.gateway.http.clients import Clients
 from penstock.gateway.http.problems import Problem
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
             guard.check(request.method, request.headers, allowed)
             response = await handler(request)
         except web.HTTPException as error:
-            if error.status < problems.BAD_REQUEST:
+            if error.status < broker_errors.BAD_REQUEST:
                 raise
             response = problem_response(_of_http(request, error))
         except Exception as failure:
@@ -48,7 +49,7 @@ def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
                     "%s did not finish %s %s: %s", request.remote, request.method, request.path, failure
                 )
                 if isinstance(failure, ConnectionError):
-                    raise  # nobody is there to be answered
+                    raise  # the client has gone
                 problem = problems.bad_request("The body was cut off, or is not what the headers say.")
             if problem is None:
                 failures.log("the admin port", request, failure)
@@ -63,12 +64,12 @@ def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
 
 
 def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
-    """What aiohttp itself refuses."""
-    if error.status == problems.NOT_FOUND:
+    """Errors of aiohttp itself."""
+    if error.status == broker_errors.NOT_FOUND:
         return Problem(
             error.status, f"There is nothing at {request.path}: /openapi.json names what there is."
         )
-    if error.status == problems.TOO_LARGE:
+    if error.status == broker_errors.TOO_LARGE:
         return guard.too_large()
     if isinstance(error, web.HTTPMethodNotAllowed):
         methods = ", ".join(sorted(error.allowed_methods))

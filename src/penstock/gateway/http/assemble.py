@@ -6,11 +6,11 @@ from typing import Final
 
 from aiohttp import web
 
-from penstock.client.cluster import Security
+from penstock.client.aio import Security
 from penstock.client.settings import ClientSettings
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes.admin import (
+from penstock.config.settings.admin import (
     ADMIN_ALLOWED_HOSTS,
     ADMIN_LISTENER,
     ADMIN_MAX_CONNECTIONS_PER_IP,

@@ -1,11 +1,10 @@
 """Clients of the cluster for the users of the gateways: one for each credential, kept for a while after its use.
 
-A request acts as whoever its `Authorization` names: Basic for a user and password, which the broker checks with SCRAM
-or PLAIN, Bearer for a token of OAUTHBEARER. Where the listener wants no login, everybody is anonymous.
+A request acts as the user of its `Authorization` header: Basic for a user and password, which the broker checks with
+SCRAM or PLAIN, Bearer for a token of OAUTHBEARER. On a listener without login, every user is anonymous.
 
-A new client logs in before it is lent, once for all requests that bring its credential; an address whose logins fail
-again and again is refused for a while (`login_limit`). A client that has logged in stays so. When a user's password
-changes, what was kept for the old one is not used again.
+A new client logs in before it is lent, once for all requests with its credentials; failed logins of an address are
+rate-limited (`login_limit`). When a user's password changes, the client of the old one is not used again.
 """
 
 import asyncio
@@ -20,13 +19,14 @@ from typing import Final
 
 import msgspec
 
-from penstock.client.cluster import Client
-from penstock.client.cluster.security import Security, with_password, with_token
+from penstock.client.aio import Client
+from penstock.client.aio.security import Security, with_password, with_token
 from penstock.client.errors import AuthenticationFailed
 from penstock.client.settings import ClientSettings
-from penstock.gateway.http.problems import TOO_MANY, UNAUTHORIZED, UNAVAILABLE, Problem
-from penstock.observability.clock import Clock
-from penstock.observability.seldom import Seldom
+from penstock.console.broker_errors import TOO_MANY, UNAUTHORIZED, UNAVAILABLE
+from penstock.gateway.http.problems import Problem
+from penstock.observability.log_limiter import LogLimiter
+from penstock.runtime.clock import Clock
 from penstock.security.login_limit import LoginLimit
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _LOGIN_WORDS: Final = "Send a user and password (Authorization: Basic) or a toke
 
 
 class KafkaAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """How the gateways reach the cluster."""
+    """The gateways' connection to the cluster."""
 
     bootstrap: tuple[tuple[str, int], ...]
     wants_login: bool = False
@@ -46,7 +46,7 @@ class KafkaAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Stored = Callable[[str], object]
-"""What the cluster keeps of the password of a user: something else when that has changed."""
+"""A user's stored credential in the cluster: it changes with the password."""
 
 
 async def log_in(client: Client) -> None:
@@ -79,7 +79,7 @@ class Clients:
         self._stored = stored
         self._log_in = log_in
         self._limit = LoginLimit(clock)
-        self._refusals = Seldom(clock)
+        self._refusals = LogLimiter(clock)
         self._kept: dict[str, _Kept] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -90,8 +90,7 @@ class Clients:
     async def lent(self, authorization: str | None, address: str | None) -> AsyncIterator[Client]:
         """The client of the user that this header names, for a request from `address`.
 
-        Raises `Problem` when the header names nobody, or when too many logins of the address have failed, and
-        `AuthenticationFailed` when this one does.
+        Raises `Problem` for an invalid header or too many failed logins of the address, and `AuthenticationFailed`.
         """
         key, security = self._identified(authorization)
         stored = self._stored(user_of(security))
@@ -112,7 +111,9 @@ class Clients:
             raise
         finally:
             if self._access.wants_login and not kept.is_logged_in and self._kept.get(key) is kept:
-                del self._kept[key]  # another try logs in anew: the user may have been made meanwhile
+                del self._kept[
+                    key
+                ]  # the next request logs in again: the user may have been created meanwhile
             kept.users -= 1
             kept.unused_since_ms = self._clock.monotonic_ms()
             if kept.users == 0 and self._kept.get(key) is not kept:
@@ -133,7 +134,7 @@ class Clients:
     def _refused(self, address: str, wait_s: int) -> Problem:
         if times := self._refusals.times(address):
             again = "" if times == 1 else f" ({times} requests in the last minute)"
-            log.warning("Refusing logins from %s: too many have failed%s", address, again)
+            log.warning("Rejected a login from %s: too many have failed%s", address, again)
         return Problem(
             TOO_MANY,
             f"Too many logins from your address have failed: try again in {wait_s} s.",
@@ -141,14 +142,14 @@ class Clients:
         )
 
     def who(self, authorization: str | None, address: str | None) -> str:
-        """One word for each user, or for each address where nobody logs in. Raises `Problem`."""
+        """A name for each user, or for each address where there is no login. Raises `Problem`."""
         if not self._access.wants_login:
             return address or ""
         key, security = self._identified(authorization)
         return user_of(security) or key
 
     async def _forget(self, key: str) -> None:
-        """Whoever uses it now closes it when done."""
+        """A client in use is closed by its last user."""
         kept = self._kept.pop(key)
         if kept.users == 0:
             await kept.client.close()
@@ -164,7 +165,7 @@ class Clients:
         if not self._access.wants_login:
             return "", Security(tls=self._access.tls)
         if authorization is None:
-            raise Problem(UNAUTHORIZED, f"This cluster wants to know who you are. {_LOGIN_WORDS}")
+            raise Problem(UNAUTHORIZED, f"This cluster requires a login. {_LOGIN_WORDS}")
         return authorization, credentials(authorization, self._access.tls)
 
     def _client(self, security: Security) -> Client:
@@ -177,7 +178,7 @@ class Clients:
         while len(self._kept) >= CLIENTS_MAX:
             idle = [key for key, kept in self._kept.items() if kept.users == 0]
             if not idle:
-                raise Problem(UNAVAILABLE, "Too many users are at work at once; try again in a moment.")
+                raise Problem(UNAVAILABLE, "Too many users are active at once; try again in a moment.")
             await self._kept.pop(min(idle, key=lambda key: self._kept[key].unused_since_ms)).client.close()
 
     async def _sweep(self) -> None:
@@ -192,12 +193,12 @@ class Clients:
 
 
 def user_of(security: Security) -> str:
-    """The name that is logged in with; a token's is known to the broker only."""
+    """The user name; that of a token is known to the broker only."""
     return next((each.username for each in security.logins if each.username), "")
 
 
 def credentials(authorization: str, tls: ssl.SSLContext | None) -> Security:
-    """Who an `Authorization` header names. Raises `Problem`."""
+    """The credentials of an `Authorization` header. Raises `Problem`."""
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "bearer" and rest.strip():
         return with_token(rest.strip(), tls)

@@ -1,4 +1,4 @@
-"""What keeps other web pages out of the admin port. Pure decisions about the headers of a request.
+"""Protection of the admin port against other web pages. Pure decisions about request headers.
 
 - A page of another site must not reach it under a name of its own (DNS rebinding): the Host must be an address,
   `localhost`, or one of the names that belong to this broker. A browser does not always say that it is one, so this
@@ -12,8 +12,9 @@
 
 from collections.abc import Mapping
 
+from penstock.console.broker_errors import FORBIDDEN, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE
 from penstock.console.guard import host_is_known, is_compressed, is_json, other_origin
-from penstock.gateway.http.problems import FORBIDDEN, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Problem
+from penstock.gateway.http.problems import Problem
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 

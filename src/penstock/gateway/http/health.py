@@ -1,10 +1,10 @@
-"""Whether the broker lives, and whether it serves.
+"""Liveness and readiness.
 
 `/healthz` answers as long as the process and its event loop do: restart what does not. `/readyz` is 200 while the
 broker has caught up with the cluster's metadata, is registered, and is not fenced: else send clients elsewhere.
 
 A broker whose disk is full is `degraded` and still 200: it serves readers, commits their offsets and deletes topics,
-which is how space is freed. With 503 Kubernetes would take it out of its service, and nobody could. So is a broker with
+which is how space is freed. With 503 Kubernetes would remove it from its service. So is a broker with
 damaged records: it serves all others. A broker whose disk has failed is 503: other brokers lead its partitions, and it
 must be restarted.
 """
@@ -14,15 +14,16 @@ from typing import Final
 
 from aiohttp import web
 
+from penstock.console.broker_errors import UNAVAILABLE
 from penstock.gateway.http.app import Paths, json_response
-from penstock.gateway.http.problems import UNAVAILABLE, Problem
+from penstock.gateway.http.problems import Problem
 from penstock.server.context import Services
-from penstock.storage.disk_space import DiskState
+from penstock.storage.directory.disk_space import DiskState
 
 Obstacles = Callable[[], Sequence[str]]
-"""What stands between the broker and its clients, in words; nothing when it is ready."""
+"""The reasons why the broker is not ready; empty when it is."""
 Troubles = Callable[[], Sequence[str]]
-"""What a broker that serves cannot do at the moment, in words."""
+"""The reasons why a ready broker is degraded."""
 
 _READY: Final = {
     "description": "The broker serves clients",
@@ -72,7 +73,6 @@ def routes(app: web.Application, obstacles: Obstacles, troubles: Troubles) -> No
 
 
 def obstacles_of(services: Services) -> list[str]:
-    """Of one broker."""
     found: list[str] = []
     if not services.is_ready:
         found.append("it is catching up with the cluster's metadata")
@@ -92,7 +92,7 @@ def obstacles_of(services: Services) -> list[str]:
 
 
 def troubles_of(services: Services) -> list[str]:
-    """Of one broker. Names no partition: strangers may ask."""
+    """Names no partition: the endpoint needs no login."""
     found = []
     if (trouble := services.replicas.disk.trouble) is not None:
         found.append(trouble)

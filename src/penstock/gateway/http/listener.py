@@ -1,4 +1,4 @@
-"""Which listener of its own broker the admin port passes requests on to."""
+"""The listener of its own broker that the admin port forwards requests to."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
-from penstock.config.themes.admin import ADMIN_KAFKA_LISTENER, ADMIN_LISTENER, admin_address
-from penstock.config.themes.network import CONTROLLER_LISTENER_NAMES
+from penstock.config.settings.admin import ADMIN_KAFKA_LISTENER, ADMIN_LISTENER, admin_address
+from penstock.config.settings.network import CONTROLLER_LISTENER_NAMES
 
 _ANY = ("", "0.0.0.0", "::")  # noqa: S104  compared with, not bound
 
 
 def chosen_listener(config: BrokerConfig) -> Endpoint:
-    """The listener that HTTP requests are passed on to. Raises `ConfigError` when the one named is not there.
+    """The listener for HTTP requests. Raises `ConfigError` when the configured one does not exist.
 
-    One without security that fewer reach is not opened to others by the admin port, if there is another.
+    A listener without security that fewer clients reach is chosen last: the admin port would open it to others.
     """
     named = config[ADMIN_KAFKA_LISTENER]
     if named is not None:
@@ -45,7 +45,7 @@ def _preferred(listeners: Sequence[Endpoint], admin: tuple[str, int] | None) -> 
 
 
 def _is_as_open(host: str, admin_host: str) -> bool:
-    """Whether everybody who reaches the admin port reaches `host` too, as far as addresses tell."""
+    """Whether every client that reaches the admin port can reach `host` too, judging by the addresses."""
     return _is_loopback(admin_host) or host in (*_ANY, admin_host)
 
 

@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus. What is told is the business of whoever writes the text."""
+"""`/metrics` for Prometheus."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Final
@@ -14,7 +14,7 @@ PATHS: Final[Paths] = {
     "/metrics": {
         "get": {
             "operationId": "metrics",
-            "summary": "What the broker counts and measures, in Prometheus' text format",
+            "summary": "The broker's metrics in Prometheus' text format",
             "security": [],
             "responses": {
                 "200": {

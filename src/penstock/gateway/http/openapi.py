@@ -148,7 +148,7 @@ _PARAMETERS: Final[Mapping[str, Any]] = {
     ),
     "max_processing_ms": _query(
         "max_processing_ms",
-        "After so long with a full window and no acknowledgement the group goes on without this member",
+        "After so long with a full window and no acknowledgement the group removes this member",
         {"type": "integer", "minimum": 1, "maximum": 3_600_000, "default": 300_000},
     ),
 }
@@ -242,7 +242,7 @@ _SCHEMAS: Final[Mapping[str, Any]] = {
         "type": "object",
         "properties": {
             "records": {"type": "array", "items": {"$ref": "#/components/schemas/Record"}},
-            "next": {"type": "string", "description": "Where to go on, for `positions`"},
+            "next": {"type": "string", "description": "The next positions, for `positions`"},
             "high_watermarks": {"type": "object", "additionalProperties": {"type": "integer"}},
         },
         "required": ["records", "next", "high_watermarks"],

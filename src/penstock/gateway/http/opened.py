@@ -1,11 +1,12 @@
-"""What stays open for long: bounded in all, and for each user, so that one cannot take what is there for everybody."""
+"""Limits of long-lived requests, in total and for each user."""
 
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from penstock.gateway.http.problems import TOO_MANY, UNAVAILABLE, Problem
+from penstock.console.broker_errors import TOO_MANY, UNAVAILABLE
+from penstock.gateway.http.problems import Problem
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""What a request's query asks for, checked. Each raises `Problem` with the name of what is wrong."""
+"""Validated query parameters. Each function raises `Problem` with the name of the wrong one."""
 
 import contextlib
 import datetime as dt

@@ -1,7 +1,7 @@
-"""The socket of the admin port. What answers there is loaded when somebody first comes.
+"""The socket of the admin port. The web server is loaded with the first connection.
 
-A web server costs 0.15 s and 16 MB to load. A broker has its port from the beginning, so that nobody is turned away,
-but pays for the server with the first connection, and on a thread.
+Loading it costs 0.15 s and 16 MB. So a broker listens from the start, but loads the server, in a thread, with the first
+connection.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from typing import Protocol
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.config.themes.admin import ADMIN_LISTENER, admin_address
+from penstock.config.settings.admin import ADMIN_LISTENER, admin_address
 from penstock.gateway.http.listener import chosen_listener, is_open
 
 log = logging.getLogger(__name__)
 
-BACKLOG = 1024  # more than connect at once: those beyond it are not heard before they try again, in a second
+BACKLOG = 1024  # connections beyond it retry after a second
 
 
 class AdminPortUnusable(Exception):
@@ -36,7 +36,7 @@ Serve = Callable[[socket.socket], Awaitable[Served]]
 
 
 class AdminPort:
-    """Bound when made, loaded by its first visitor, closed by `stop`."""
+    """Bound at once, loaded by its first connection, closed by `stop`."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._socket = listening
@@ -57,7 +57,7 @@ class AdminPort:
             raise AdminPortUnusable(str(error)) from None
         if is_open(config) and not listener.security_protocol.startswith("SASL_"):
             log.warning(
-                "whoever reaches the admin port on %s may do what listener %s allows without a login",
+                "Admin port on %s is open to other hosts: every client may do what listener %s allows without a login",
                 text,
                 listener.name,
             )
@@ -71,7 +71,7 @@ class AdminPort:
                     f"with --set {ADMIN_LISTENER.name}=HOST:PORT, or none with --set {ADMIN_LISTENER.name}="
                 ) from error
             log.warning(
-                "there is no admin port: %s is not free (%s); choose another with %s",
+                "Admin port disabled: %s is in use (%s); choose another with %s",
                 text,
                 reason,
                 ADMIN_LISTENER.name,
@@ -99,7 +99,7 @@ class AdminPort:
         try:
             self._served = await self._serve(self._socket)
         except Exception:
-            log.exception("the admin port cannot be served")
+            log.exception("Admin port failed to load")
             self._socket.close()
 
     async def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Where reading goes on, in one word: `0:17,1:3` is offset 17 of partition 0 and offset 3 of partition 1. Pure."""
+"""Positions as text: `0:17,1:3` is offset 17 of partition 0 and offset 3 of partition 1. Pure."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ def write_positions(positions: Mapping[int, int]) -> str:
 
 
 def around(positions: Mapping[int, int], partition: int) -> tuple[str, str]:
-    """What `write_positions` writes before and after the offset of one partition, while only that one moves."""
+    """The text before and after the offset of one partition, while only that one moves."""
     before = "".join(f"{each}:{positions[each]}," for each in sorted(positions) if each < partition)
     after = "".join(f",{each}:{positions[each]}" for each in sorted(positions) if each > partition)
     return f"{before}{partition}:", after

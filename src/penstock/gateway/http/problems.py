@@ -1,4 +1,4 @@
-"""What went wrong, for programs and people: RFC 9457 problem documents. Pure.
+"""Errors as RFC 9457 problem documents. Pure.
 
 type         urn:kafka:error:NAME for what a broker answered, else about:blank
 title        the kind of problem, the same for all of its kind
@@ -18,93 +18,40 @@ from penstock.client.errors import (
     TimedOut,
     error_name,
 )
-from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
+from penstock.console.broker_errors import (
+    BAD_GATEWAY,
+    BAD_REQUEST,
+    CONFLICT,
+    OTHER_PROTOCOL,
+    RETRY,
+    TIMED_OUT,
+    TOO_MANY,
+    UNAUTHORIZED,
+    UNAVAILABLE,
+    explain,
+)
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.records.errors import CorruptRecords
 
 CONTENT_TYPE: Final = "application/problem+json"
 
-BAD_REQUEST: Final = 400
-UNAUTHORIZED: Final = 401
-FORBIDDEN: Final = 403
-NOT_FOUND: Final = 404
-CONFLICT: Final = 409
-TOO_LARGE: Final = 413
-UNSUPPORTED_MEDIA_TYPE: Final = 415
-RANGE_NOT_SATISFIABLE: Final = 416
-TOO_MANY: Final = 429
-BAD_GATEWAY: Final = 502
-UNAVAILABLE: Final = 503
-TIMED_OUT: Final = 504
-
 _TITLES: Final[Mapping[int, str]] = {
-    400: "The request is not right",
-    401: "Credentials are needed",
+    400: "Invalid request",
+    401: "Authentication required",
     403: "Not allowed",
     404: "Not found",
-    405: "The method is not offered here",
-    408: "Too slow",
-    409: "In conflict with the present state",
+    405: "Method not allowed",
+    408: "Request timeout",
+    409: "Conflict",
     413: "Too large",
-    415: "The content type is not taken",
+    415: "Unsupported content type",
     416: "No such offset",
     426: "A WebSocket is needed",
     429: "Too many",
-    500: "Something is wrong in the broker",
-    502: "The cluster's answer makes no sense",
-    503: "Not possible at the moment",
+    500: "Unhandled error in the broker",
+    502: "Invalid response from the cluster",
+    503: "Temporarily unavailable",
     504: "The cluster did not answer in time",
-}
-
-_NOT_ALLOWED: Final = "whoever administers the cluster can allow it with an ACL"
-_NOT_NOW: Final = "try again in a moment"
-
-# Status, and what to do next; an error that passes and is not named here is 503, any other 502.
-_ERRORS: Final[Mapping[int, tuple[int, str]]] = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: (
-        NOT_FOUND,
-        "check the name, or create the topic with `penstock topic create`; one that may not be seen looks the same",
-    ),
-    ErrorCode.UNKNOWN_TOPIC_ID: (NOT_FOUND, "the topic was deleted meanwhile; look again"),
-    ErrorCode.INVALID_TOPIC_EXCEPTION: (
-        BAD_REQUEST,
-        "a name has up to 249 letters, digits, dots, underscores and hyphens",
-    ),
-    ErrorCode.INVALID_GROUP_ID: (BAD_REQUEST, "give the group a name"),
-    ErrorCode.INVALID_RECORD: (BAD_REQUEST, "a compacted topic wants a key for every record"),
-    ErrorCode.INVALID_TIMESTAMP: (
-        BAD_REQUEST,
-        "timestamps are milliseconds; leave them out for the present time",
-    ),
-    ErrorCode.INVALID_REQUEST: (BAD_REQUEST, "see the description of the request"),
-    ErrorCode.INVALID_REGULAR_EXPRESSION: (BAD_REQUEST, "see the description of the request"),
-    ErrorCode.MESSAGE_TOO_LARGE: (TOO_LARGE, "send smaller records, or raise the topic's max.message.bytes"),
-    ErrorCode.RECORD_LIST_TOO_LARGE: (TOO_LARGE, "send fewer records at a time"),
-    ErrorCode.OFFSET_OUT_OF_RANGE: (
-        RANGE_NOT_SATISFIABLE,
-        "the records were deleted, or are not there yet; begin with offset=earliest or offset=latest",
-    ),
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: (FORBIDDEN, _NOT_ALLOWED),
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: (FORBIDDEN, _NOT_ALLOWED),
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (FORBIDDEN, _NOT_ALLOWED),
-    ErrorCode.POLICY_VIOLATION: (FORBIDDEN, "a policy of the cluster forbids it"),
-    ErrorCode.SASL_AUTHENTICATION_FAILED: (UNAUTHORIZED, "check the user and the password or token"),
-    ErrorCode.GROUP_ID_NOT_FOUND: (
-        CONFLICT,
-        "the group is used by consumers of another kind; use another group, or stop them",
-    ),
-    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: (
-        CONFLICT,
-        "the group is used by consumers of another kind; use another group, or stop them",
-    ),
-    ErrorCode.GROUP_MAX_SIZE_REACHED: (
-        UNAVAILABLE,
-        "the group has as many members as group.consumer.max.size allows",
-    ),
-    ErrorCode.UNKNOWN_MEMBER_ID: (CONFLICT, "the group has put this member out; join again"),
-    ErrorCode.FENCED_MEMBER_EPOCH: (CONFLICT, "the group has put this member out; join again"),
-    ErrorCode.STALE_MEMBER_EPOCH: (CONFLICT, "the partitions have moved; wait for the next rebalance notice"),
-    ErrorCode.OFFSET_METADATA_TOO_LARGE: (TOO_LARGE, "send less metadata"),
-    ErrorCode.UNSUPPORTED_VERSION: (BAD_GATEWAY, "the brokers are too old or too new for this request"),
 }
 
 
@@ -139,7 +86,7 @@ class Problem(Exception):
         return document | self.more
 
     def headers(self) -> dict[str, str]:
-        """What HTTP wants to be told outside of the document."""
+        """The HTTP headers of the problem."""
         if self.status == UNAUTHORIZED:
             return {"WWW-Authenticate": 'Basic realm="penstock", charset="UTF-8", Bearer realm="penstock"'}
         if self.status in (UNAVAILABLE, TOO_MANY):
@@ -155,18 +102,24 @@ def bad_request(detail: str) -> Problem:
     return Problem(BAD_REQUEST, detail)
 
 
-def of_code(code: int, what: str, said: str | None = None) -> Problem:
-    """What a broker answered. `what` was tried: `reading topic a`; `said` are the broker's own words."""
-    status, advice = _ERRORS.get(
-        code, (UNAVAILABLE, _NOT_NOW) if is_retriable(code) else (BAD_GATEWAY, "see the broker's log")
-    )
+def of_code(code: int, what: str, reason: str | None = None) -> Problem:
+    """An error code of a broker. `what` was tried: `reading topic a`; `reason` is the broker's message."""
+    status, advice = explain(code)
+    if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        advice += "; create a topic with `penstock topic create`"
+    elif code == ErrorCode.GROUP_ID_NOT_FOUND:  # a subscriber joins: the group exists with another protocol
+        status, advice = CONFLICT, OTHER_PROTOCOL
     name = error_name(code)
-    words = f" ({said.strip().rstrip('.')})" if said else ""
-    return Problem(status, f"{what} was answered with {name}{words}: {advice}.", kafka_error=name)
+    words = f" ({reason.strip().rstrip('.')})" if reason else ""
+    return Problem(
+        status,
+        f"{what} was answered with {name}{words}: {advice or 'see the log of the broker'}.",
+        kafka_error=name,
+    )
 
 
 def of_failure(failure: BaseException) -> Problem | None:
-    """A failure of the client in the same form; None when it is none that is expected."""
+    """An expected failure of the client as a problem; None for any other."""
     if isinstance(failure, Problem):
         return failure
     if isinstance(failure, BrokerError):
@@ -178,9 +131,9 @@ def of_failure(failure: BaseException) -> Problem | None:
             kafka_error=ErrorCode.SASL_AUTHENTICATION_FAILED.name,
         )
     if isinstance(failure, TimedOut):
-        return Problem(TIMED_OUT, f"{failure}. It may have happened all the same; {_NOT_NOW}.")
+        return Problem(TIMED_OUT, f"{failure}. It may have happened all the same; {RETRY}.")
     if isinstance(failure, Disconnected):
-        return Problem(UNAVAILABLE, f"{failure}; {_NOT_NOW}.")
+        return Problem(UNAVAILABLE, f"{failure}; {RETRY}.")
     if isinstance(failure, ClientError | ProtocolError | CorruptRecords):
         return Problem(BAD_GATEWAY, f"{failure}.")
     return None

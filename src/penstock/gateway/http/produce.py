@@ -1,7 +1,7 @@
-"""`POST /topics/{topic}/records`: store records, and tell the offset or the error of each.
+"""`POST /topics/{topic}/records`: store records, and return the offset or the error of each.
 
 200 when all are stored, 207 when some are. When none is, the answer is the problem of the first, with the records
-beside it. A record without a partition goes where its key says, and those without a key go together.
+beside it. A record without a partition goes to that of its key; those without a key stay together.
 """
 
 import asyncio
@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.client.cluster import Client, Produced
+from penstock.client.aio import Client, Produced
+from penstock.console.broker_errors import UNAVAILABLE
 from penstock.gateway.http.app import CLIENTS, Paths, json_response
 from penstock.gateway.http.guard import BODY_BYTES_MAX
 from penstock.gateway.http.parameters import no_others
-from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_code, of_failure
+from penstock.gateway.http.problems import Problem, of_code, of_failure
 from penstock.gateway.http.record_forms import read_body
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord
@@ -50,7 +51,7 @@ PATHS: Final[Paths] = {
 
 
 class _InFlight:
-    """How much is being stored at once: bodies wait in memory until the brokers have answered."""
+    """Bounds the memory of request bodies that wait for the brokers."""
 
     __slots__ = ("size_bytes",)
 
@@ -76,7 +77,7 @@ def routes(app: web.Application) -> None:
         no_others(request.query, ())
         topic = request.match_info["topic"]
         async with request.app[CLIENTS].lent(request.headers.get("Authorization"), request.remote) as client:
-            await client.topic(topic)  # nobody sends a body in vain, or without showing who they are
+            await client.topic(topic)  # check topic and user before the body is read
             with in_flight.room_for(request):
                 records = read_body(await _body(request))
                 return _answer(topic, await _store(client, topic, records))

@@ -1,4 +1,4 @@
-"""`GET /topics/{topic}/records`: some records, and where to go on.
+"""`GET /topics/{topic}/records`: some records, and the next positions.
 
 Begins at `offset` (a number, `earliest`, `latest`, or -n: the last n), at `time`, or at the `positions` that an earlier
 answer gave as `next`. Records of several partitions come in the order of their timestamps as far as each partition's
@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import (
+from penstock.client.aio import (
     EARLIEST,
     LATEST,
     BrokerError,
@@ -22,7 +22,7 @@ from penstock.client.cluster import (
     FetchLimits,
     TopicPartition,
 )
-from penstock.client.cluster.reader import Reader
+from penstock.client.aio.reader import Reader
 from penstock.gateway.http.app import CLIENTS, Paths, json_response
 from penstock.gateway.http.parameters import integer, no_others, one_of, whole_number
 from penstock.gateway.http.positions import read_positions, write_positions
@@ -58,7 +58,7 @@ PATHS: Final[Paths] = {
             ],
             "responses": {
                 "200": {
-                    "description": "The records, and where to go on",
+                    "description": "The records, and the next positions",
                     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Records"}}},
                 },
                 "default": {"$ref": "#/components/responses/Problem"},
@@ -168,13 +168,13 @@ def _next_positions(
     fetched: Mapping[int, FetchedPartition],
     records: list[tuple[int, Record]],
 ) -> dict[int, int]:
-    """Behind the last record that is told of; behind everything that was fetched where all of it is told."""
+    """The offset after the last returned record; after the whole fetch where all of it is returned."""
     after = dict(positions)
-    told: dict[int, int] = {}
+    returned: dict[int, int] = {}
     for number, record in records:
         after[number] = record.offset + 1
-        told[number] = told.get(number, 0) + 1
+        returned[number] = returned.get(number, 0) + 1
     for number, each in fetched.items():
-        if told.get(number, 0) == len(each.records):
+        if returned.get(number, 0) == len(each.records):
             after[number] = each.next_offset
     return after

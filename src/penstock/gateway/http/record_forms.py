@@ -20,7 +20,8 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from penstock.gateway.http.problems import TOO_LARGE, Problem, bad_request
+from penstock.console.broker_errors import TOO_LARGE
+from penstock.gateway.http.problems import Problem, bad_request
 from penstock.protocol.records.batch import NO_TIMESTAMP
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record

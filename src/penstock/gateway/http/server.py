@@ -1,8 +1,7 @@
 """The web server of the admin port: accepts on a socket that is bound already, within limits, and stops gracefully.
 
 `admission` limits how many connections there are. aiohttp closes a connection that has sent no whole request in time,
-so nobody can hold all places by saying nothing. One that takes nothing of its answer is cut off here, so nobody can
-hold places and memory by not reading either.
+so silent clients cannot hold all connections. A client that does not read its response is disconnected here.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from aiohttp.typedefs import Handler, Middleware
 from penstock.console.failures import is_clients_fault
 from penstock.gateway.http.admission import Admission, Visitor
 from penstock.gateway.http.port import BACKLOG
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 
 _of_aiohttp = logging.getLogger(f"{__name__}.aiohttp")
 
@@ -66,13 +65,12 @@ class AdminServer:
         return cls(runner, await loop.create_server(visitor, sock=listening, backlog=BACKLOG))
 
     async def stop(self) -> None:
-        """Accept nobody, end streams and subscriptions, let short requests finish."""
+        """Stop accepting, end streams and subscriptions, let short requests finish."""
         self._listening.close()
         self._watching.cancel()
         await self._runner.cleanup()
 
     def transports(self) -> list[asyncio.Transport]:
-        """Of all connections."""
         server = self._runner.server
         found = [] if server is None else [each.transport for each in server.connections]
         return [each for each in found if each is not None]

@@ -1,21 +1,21 @@
-"""Where reading begins: at offsets, at a time, or at either end of the log."""
+"""The first offsets of a read: given offsets, a time, or either end of the log."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from penstock.client.cluster import EARLIEST, LATEST, BrokerError, Client, TopicPartition
+from penstock.client.aio import EARLIEST, LATEST, BrokerError, Client, TopicPartition
 from penstock.client.positions import InvalidPosition, Time, first_offsets, parse_position
 from penstock.gateway.http.parameters import time_ms
 from penstock.gateway.http.problems import bad_request
 from penstock.protocol.errors import ErrorCode
 
 PARTITIONS_MAX: Final = 128
-"""How many partitions one request reads: each is named in every position."""
+"""The most partitions of one request: each is part of every position."""
 
 
 def named_partitions(query: Mapping[str, str]) -> str | None:
-    """What `partition` or `partitions` says: both names are good. Raises `Problem`."""
+    """The parameter `partition` or `partitions`. Raises `Problem`."""
     if "partition" in query and "partitions" in query:
         raise bad_request("partition and partitions are both given: give one of them.")
     return query.get("partition", query.get("partitions"))

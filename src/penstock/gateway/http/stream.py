@@ -1,9 +1,9 @@
-"""`GET /topics/{topic}/stream`: records as server-sent events, on and on.
+"""`GET /topics/{topic}/stream`: records as server-sent events.
 
-Each event's id is where to go on in every partition (`0:17,1:3`), so a browser that comes back with `Last-Event-ID`
-misses nothing and sees nothing twice, also when the broker was restarted meanwhile. The first event, `ready`, carries
-the positions from which the stream begins; records have no event name; `problem` is the last event of a stream that
-cannot go on. The next records are fetched when the reader has taken those before, so a slow reader slows itself only.
+Each event's id has the next offset of every partition (`0:17,1:3`), so a browser that reconnects with `Last-Event-ID`
+misses nothing and sees nothing twice, even after a restart of the broker. The first event, `ready`, carries the first
+positions; records have no event name; `problem` is the last event of a stream that fails. The next records are fetched
+when the reader has taken the previous ones, so a slow reader delays only itself.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import EARLIEST, LATEST, BrokerError, Client, FetchLimits, TopicPartition
-from penstock.client.cluster.reader import Reader
+from penstock.client.aio import EARLIEST, LATEST, BrokerError, Client, FetchLimits, TopicPartition
+from penstock.client.aio.reader import Reader
 from penstock.gateway.http.app import CLIENTS, Paths
 from penstock.gateway.http.opened import Opened
 from penstock.gateway.http.parameters import no_others, one_of
@@ -56,7 +56,7 @@ PATHS: Final[Paths] = {
                 "200": {
                     "description": (
                         "Events: `ready` once, then one without a name for each record, with a Record as data; "
-                        "`problem` before a stream that cannot go on ends. Ids are positions"
+                        "`problem` before a stream that fails ends. Ids are positions"
                     ),
                     "content": {"text/event-stream": {"schema": {"type": "string"}}},
                 },
@@ -105,10 +105,10 @@ async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
     await events.begin()
     reader = Reader(client.branch(), limits)
     reader.assign({TopicPartition(topic, number): offset for number, offset in positions.items()})
-    told = write_positions(positions)
+    first = write_positions(positions)
     try:
-        await events.send(b"retry: %d\n" % _RETRY_MS + event("ready", told, {"positions": told}))
-        await _first_failure(_pass_on(reader, events, positions, form), events.watch())
+        await events.send(b"retry: %d\n" % _RETRY_MS + event("ready", first, {"positions": first}))
+        await _first_failure(_deliver(reader, events, positions, form), events.watch())
     except ConnectionError:
         pass  # the reader has gone
     except Exception as failure:
@@ -136,7 +136,7 @@ async def _start(client: Client, topic: str, request: web.Request) -> dict[int, 
 
 
 async def _check_there(client: Client, topic: str, positions: Mapping[int, int]) -> None:
-    """What was deleted cannot be resumed. An error now ends a browser's attempts; one in the stream would not."""
+    """Raise `BrokerError` for deleted offsets. An HTTP error stops a browser's retries; an event would not."""
     first = await ends(client, topic, positions, EARLIEST)
     last = await ends(client, topic, positions, LATEST)
     for number, offset in positions.items():
@@ -148,8 +148,8 @@ async def _check_there(client: Client, topic: str, positions: Mapping[int, int])
             )
 
 
-async def _pass_on(reader: Reader, events: "Events", positions: dict[int, int], form: str) -> None:
-    """All that is read, as events; `positions` follow."""
+async def _deliver(reader: Reader, events: "Events", positions: dict[int, int], form: str) -> None:
+    """Send all records as events, and advance `positions`."""
     while True:
         for where, fetched in (await reader.next()).items():
             if fetched.error:
@@ -171,7 +171,7 @@ async def _pass_on(reader: Reader, events: "Events", positions: dict[int, int], 
 
 
 async def _first_failure(*endless: Coroutine[Any, Any, None]) -> None:
-    """Run what does not end by itself until one of them fails, and raise that."""
+    """Run endless coroutines until one of them fails, and raise its failure."""
     tasks = [asyncio.ensure_future(each) for each in endless]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

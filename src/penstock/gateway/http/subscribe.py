@@ -1,8 +1,8 @@
 """`GET /groups/{group}/subscribe?topics=a,b` as a WebSocket: a consumer of a group without a Kafka client.
 
-The words are in `subscription_messages`. What speaks against joining is an ordinary HTTP answer; after that problems
-come as messages. Whoever closes the connection, or does not answer its pings, leaves the group at once; when the broker
-that keeps the connection dies, the group waits for the session timeout.
+The messages are in `subscription_messages`. An error before joining is an ordinary HTTP response; after that problems
+are messages. A subscriber that closes the connection, or does not answer pings, leaves the group at once; when its
+broker dies, the group waits for the session timeout.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from typing import Any, Final
 import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from penstock.client.cluster import Client
+from penstock.client.aio import Client
 from penstock.gateway.http.app import CLIENTS, Paths
 from penstock.gateway.http.opened import Opened
 from penstock.gateway.http.parameters import integer, no_others, one_of
 from penstock.gateway.http.problems import Problem, bad_request, of_failure
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS
-from penstock.gateway.http.subscription import Subscription, Wish
+from penstock.gateway.http.subscription import SubscribeRequest, Subscription
 from penstock.gateway.http.subscription_messages import problem_message, read_message
 
 _PARAMETERS: Final = ("topics", "reset", "window", "isolation", "format", "max_processing_ms")
@@ -60,7 +60,7 @@ def routes(app: web.Application) -> None:
         socket = web.WebSocketResponse(
             heartbeat=_PING_S,
             timeout=_CLOSE_S,
-            compress=False,  # the broker's own loop would do it
+            compress=False,  # it would block the broker's loop
             max_msg_size=_MESSAGE_BYTES_MAX,
             writer_limit=_MESSAGE_BYTES_MAX,
         )
@@ -84,13 +84,13 @@ def routes(app: web.Application) -> None:
     app.on_shutdown.append(end_all)
 
 
-def _wish(request: web.Request) -> Wish:
+def _parameters(request: web.Request) -> SubscribeRequest:
     query = request.query
     no_others(query, _PARAMETERS)
     topics = tuple(dict.fromkeys(word for word in query.get("topics", "").split(",") if word))
     if not topics:
         raise bad_request("Name the topics to consume: ?topics=a,b.")
-    return Wish(
+    return SubscribeRequest(
         group=request.match_info["group"],
         topics=topics,
         reset=one_of(query, "reset", ("latest", "earliest", "none")),
@@ -104,10 +104,10 @@ def _wish(request: web.Request) -> Wish:
 async def _subscribe(
     request: web.Request, socket: web.WebSocketResponse, client: Client
 ) -> web.WebSocketResponse:
-    wish = _wish(request)
-    for topic in wish.topics:
+    wanted = _parameters(request)
+    for topic in wanted.topics:
         await client.topic(topic)
-    subscription = Subscription(client, wish, str(uuid.uuid4()))
+    subscription = Subscription(client, wanted, str(uuid.uuid4()))
     try:
         await subscription.join()
         await socket.prepare(request)
@@ -118,7 +118,7 @@ async def _subscribe(
 
 
 async def _converse(socket: web.WebSocketResponse, subscription: Subscription) -> None:
-    """Until either side ends it."""
+    """Serve the subscription until either side ends it."""
 
     async def send(message: dict[str, Any]) -> None:
         async with asyncio.timeout(_STUCK_S):
@@ -147,19 +147,19 @@ async def _listen(socket: web.WebSocketResponse, subscription: Subscription, sen
         try:
             if message.type is not WSMsgType.TEXT:
                 raise bad_request("Messages are JSON texts.")
-            await subscription.said(read_message(message.data))
+            await subscription.on_message(read_message(message.data))
         except Problem as problem:
             await send(problem_message(problem))
 
 
 async def _end(socket: web.WebSocketResponse, failure: BaseException, send: Any) -> None:
-    """Tell why, and close. Who has gone is not told."""
+    """Send the reason and close, unless the subscriber has gone."""
     if isinstance(failure, ConnectionError | TimeoutError):
         await socket.close()
         return
     problem = of_failure(failure)
     if problem is None:
-        await socket.close(code=WSCloseCode.INTERNAL_ERROR, message=b"the broker has made a mistake")
+        await socket.close(code=WSCloseCode.INTERNAL_ERROR, message=b"unhandled error in the broker")
         raise failure
     with contextlib.suppress(ConnectionError, TimeoutError):
         await send(problem_message(problem))
@@ -167,7 +167,7 @@ async def _end(socket: web.WebSocketResponse, failure: BaseException, send: Any)
 
 
 def _first_of(failure: BaseException) -> BaseException:
-    """What a task group wraps."""
+    """The first exception of a task group."""
     while isinstance(failure, BaseExceptionGroup):
         failure = failure.exceptions[0]
     return failure

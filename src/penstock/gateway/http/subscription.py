@@ -1,8 +1,8 @@
 """A member of a consumer group (KIP-848) whose consumer is at the other end of a WebSocket.
 
-Three things go on at once: heartbeats to the coordinator, which bring assignments; reading of what is assigned, as far
-as the window of unacknowledged records allows; and commits, when the subscriber says so. Partitions that are to be
-given up are read no further at once; the subscriber has a moment to commit, then the coordinator is told.
+Three things run concurrently: heartbeats to the coordinator, which bring assignments; fetches of the assigned
+partitions, as far as the window of unacknowledged records allows; and the subscriber's commits. Revoked partitions are
+not read any more; the subscriber has a few seconds to commit before the revocation is confirmed.
 """
 
 import asyncio
@@ -13,15 +13,16 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST
-from penstock.client.cluster import BrokerError, Client, FetchLimits, TopicPartition, coordinator_of_group
-from penstock.client.cluster.membership import Change, Membership, Owned
-from penstock.client.cluster.reader import Reader
-from penstock.gateway.http import subscription_messages as words
-from penstock.gateway.http.problems import CONFLICT, TIMED_OUT, Problem, of_code
+from penstock.client.aio import BrokerError, Client, FetchLimits, TopicPartition, coordinator_of_group
+from penstock.client.aio.reader import Reader
+from penstock.client.blocking.client import EARLIEST, LATEST
+from penstock.client.core.membership import Change, Membership, Owned
+from penstock.console.broker_errors import CONFLICT, TIMED_OUT
+from penstock.gateway.http import subscription_messages as messages
+from penstock.gateway.http.problems import Problem, of_code
 from penstock.gateway.http.record_forms import record_form
 from penstock.gateway.http.starts import ends
-from penstock.gateway.http.subscription_messages import Commit, OffsetForm, Rebalanced, Said
+from penstock.gateway.http.subscription_messages import Commit, OffsetForm, Rebalanced, SubscriberMessage
 from penstock.gateway.http.window import Window
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -35,18 +36,18 @@ from penstock.protocol.records.record import Record
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-_GIVE_UP_MS: Final = 5_000
+_REVOKE_MS: Final = 5_000
 _REBALANCE_TIMEOUT_MS: Final = 60_000
 _WAIT_MS: Final = 500
 _BYTES_MAX: Final = 512 * 1024
 _MESSAGE_RECORDS_MAX: Final = 500
 _MESSAGE_BYTES_MAX: Final = 256 * 1024
 _NAMES_LAST: Final = 9  # of OffsetCommit: later versions know topics by id only
-_PUT_OUT: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
+_FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What the subscriber asked for."""
+class SubscribeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of a subscription."""
 
     group: str
     topics: tuple[str, ...]
@@ -63,56 +64,56 @@ class _Pending(NamedTuple):
 
 
 class Subscription:
-    def __init__(self, client: Client, wish: Wish, member_id: str) -> None:
+    def __init__(self, client: Client, request: SubscribeRequest, member_id: str) -> None:
         self._client = client
-        self._wish = wish
+        self._request = request
         self._membership = Membership(
-            wish.group, wish.topics, member_id=member_id, rebalance_timeout_ms=_REBALANCE_TIMEOUT_MS
+            request.group, request.topics, member_id=member_id, rebalance_timeout_ms=_REBALANCE_TIMEOUT_MS
         )
         limits = FetchLimits(
             wait_ms=_WAIT_MS,
             bytes_max=_BYTES_MAX,
             partition_bytes_max=_BYTES_MAX,
-            records_max=wish.window,
-            reads_committed_only=wish.reads_committed_only,
+            records_max=request.window,
+            reads_committed_only=request.reads_committed_only,
         )
         self._reader = Reader(client.branch(), limits)
-        self._window = Window(wish.window)
+        self._window = Window(request.window)
         self._pending: deque[_Pending] = deque()
         self._names: dict[bytes, str] = {}
         self._first: Change
-        self._news = asyncio.Event()
+        self._confirmed = asyncio.Event()
         self._room = asyncio.Event()
-        self._giving_up: asyncio.TimerHandle | None = None
+        self._revoking: asyncio.TimerHandle | None = None
         self._send: Send
 
     # -- life
 
     async def join(self) -> None:
-        """Become a member. Raises what the coordinator has against it."""
+        """Become a member. Raises the coordinator's error."""
         self._first = await self._heartbeat()
 
     async def run(self, send: Send) -> None:
-        """Until cancelled or until it cannot go on, which is raised."""
+        """Deliver records until cancelled, or raise the failure."""
         self._send = send
         member = self._membership
-        await send(words.joined(self._wish.group, member.member_id, member.epoch))
+        await send(messages.joined(self._request.group, member.member_id, member.epoch))
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._stay())
+            tasks.create_task(self._send_heartbeats())
             tasks.create_task(self._deliver())
 
     async def leave(self) -> None:
-        """Others need not wait for a timeout to get the partitions."""
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-        farewell = self._membership.leaving()
+        """Leave the group, so that others get the partitions at once."""
+        if self._revoking is not None:
+            self._revoking.cancel()
+        last_heartbeat = self._membership.leave()
         await self._reader.close()
-        if farewell is not None:
+        if last_heartbeat is not None:
             with contextlib.suppress(Exception):
-                await self._client.request(self._coordinator, farewell, deadline_ms=2_000)
+                await self._client.request(self._coordinator, last_heartbeat, deadline_ms=2_000)
 
-    async def said(self, message: Said) -> None:
-        """The subscriber's word. Raises `Problem`, which is then the message's own."""
+    async def on_message(self, message: SubscriberMessage) -> None:
+        """Handle a message of the subscriber. Raises `Problem` for an invalid one."""
         if isinstance(message, Rebalanced):
             self._confirm()
             return
@@ -123,66 +124,66 @@ class Subscription:
         if self._window.room > 0:
             self._room.set()
         if isinstance(message, Commit):
-            await self._send(words.committed(message, errors))
+            await self._send(messages.committed(message, errors))
 
     # -- the group
 
     @property
     def _coordinator(self) -> Any:
-        return coordinator_of_group(self._wish.group)
+        return coordinator_of_group(self._request.group)
 
     async def _heartbeat(self) -> Change:
         response: ConsumerGroupHeartbeatResponse = await self._client.request(
             self._coordinator,
             self._membership.heartbeat(),
-            error_of=lambda answer: 0 if answer.error_code in _PUT_OUT else int(answer.error_code),
+            error_of=lambda answer: 0 if answer.error_code in _FENCED else int(answer.error_code),
         )
-        return self._membership.answered(response)
+        return self._membership.on_response(response)
 
-    async def _stay(self) -> None:
+    async def _send_heartbeats(self) -> None:
         await self._apply(self._first)
         while True:
-            if not self._membership.has_news:
-                await self._until_news()
+            if not self._membership.must_report:
+                await self._wait_for_heartbeat()
             if self._takes_confirmation():
                 await self._apply(self._membership.confirm())
             else:
                 await self._apply(await self._heartbeat())
 
-    async def _until_news(self) -> None:
-        """Until the next heartbeat is due, or the subscriber has given up what was revoked."""
+    async def _wait_for_heartbeat(self) -> None:
+        """Wait until the next heartbeat is due, or the subscriber has confirmed the revocation."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._membership.heartbeat_interval_ms / 1000):
-                await self._news.wait()
+                await self._confirmed.wait()
 
     def _takes_confirmation(self) -> bool:
-        is_confirmed = self._news.is_set()
-        self._news.clear()
+        is_confirmed = self._confirmed.is_set()
+        self._confirmed.clear()
         return is_confirmed
 
     async def _apply(self, change: Change) -> None:
         epoch = self._membership.epoch
         if change.lost:
-            self._giving_up = None  # with all the others
-            lost = await self._given_up(change.lost)
-            await self._send(words.rebalance(epoch, revoked=lost, is_lost=True))
+            self._revoking = None  # all partitions are lost
+            lost = await self._revoke(change.lost)
+            await self._send(messages.rebalance(epoch, revoked=lost, is_lost=True))
         if change.revoked:
-            revoked = await self._given_up(change.revoked)
-            await self._send(words.rebalance(epoch, revoked=revoked))
-            self._giving_up = asyncio.get_running_loop().call_later(_GIVE_UP_MS / 1000, self._confirm)
+            revoked = await self._revoke(change.revoked)
+            await self._send(messages.rebalance(epoch, revoked=revoked))
+            self._revoking = asyncio.get_running_loop().call_later(_REVOKE_MS / 1000, self._confirm)
         if change.assigned:
             positions = await self._positions(await self._named(change.assigned))
-            await self._send(words.rebalance(epoch, assigned=positions))
+            await self._send(messages.rebalance(epoch, assigned=positions))
             self._reader.assign(positions)
 
     def _confirm(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None
-            self._news.set()
+        if self._revoking is not None:
+            self._revoking.cancel()
+            self._revoking = None
+            self._confirmed.set()
 
-    async def _given_up(self, partitions: Owned) -> list[TopicPartition]:
-        """Nothing of these is sent from now on."""
+    async def _revoke(self, partitions: Owned) -> list[TopicPartition]:
+        """Send no more records of these partitions."""
         gone = await self._named(partitions)
         for where in gone:
             self._reader.revoke(where)
@@ -193,7 +194,7 @@ class Subscription:
 
     async def _named(self, partitions: Owned) -> list[TopicPartition]:
         if any(topic_id not in self._names for topic_id, _ in partitions):
-            topics = (await self._client.metadata(self._wish.topics)).topics
+            topics = (await self._client.metadata(self._request.topics)).topics
             self._names = self._names | {topic.topic_id: name for name, topic in topics.items()}
         return [
             TopicPartition(self._names[topic_id], partition)
@@ -202,27 +203,27 @@ class Subscription:
         ]
 
     async def _positions(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where the group has come to, or where the subscriber wants to begin."""
-        positions = await self._client.committed(self._wish.group, partitions)
+        """The committed offsets, or the subscriber's reset position."""
+        positions = await self._client.committed(self._request.group, partitions)
         for where in partitions:
             if where not in positions:
                 positions[where] = await self._begin(where)
         return positions
 
     async def _begin(self, where: TopicPartition) -> int:
-        if self._wish.reset == "none":
+        if self._request.reset == "none":
             raise Problem(
                 CONFLICT,
-                f"Group {self._wish.group} has no offset in {where} that can be read: commit one, or use "
+                f"Group {self._request.group} has no offset in {where} that can be read: commit one, or use "
                 "reset=earliest or reset=latest.",
             )
-        at = EARLIEST if self._wish.reset == "earliest" else LATEST
+        at = EARLIEST if self._request.reset == "earliest" else LATEST
         return (await ends(self._client, where.topic, [where.partition], at))[where.partition]
 
     # -- commits
 
     async def _commit(self, offsets: Sequence[OffsetForm]) -> dict[TopicPartition, Problem]:
-        """The problem of each partition that has one. What moved meanwhile is another member's to commit."""
+        """The problem of each partition that has one. A partition that has moved belongs to another member."""
         owned = set(await self._named(self._membership.owned))
         errors = {
             each.where: Problem(CONFLICT, f"{each.where} is not assigned to this member.")
@@ -233,7 +234,7 @@ class Subscription:
         if not wanted:
             return errors
         codes = await self._committed(wanted)
-        if ErrorCode.STALE_MEMBER_EPOCH in codes.values():  # a heartbeat has brought a newer one meanwhile
+        if ErrorCode.STALE_MEMBER_EPOCH in codes.values():  # a heartbeat has brought a newer epoch
             codes = await self._committed(wanted)
         return errors | {
             where: of_code(code, f"Committing in {where}") for where, code in codes.items() if code
@@ -249,7 +250,7 @@ class Subscription:
         response: OffsetCommitResponse = await self._client.request(
             self._coordinator,
             OffsetCommitRequest(
-                group_id=self._wish.group,
+                group_id=self._request.group,
                 generation_id_or_member_epoch=self._membership.epoch,
                 member_id=self._membership.member_id,
                 topics=[
@@ -257,7 +258,7 @@ class Subscription:
                     for name, partitions in by_topic.items()
                 ],
             ),
-            error_of=_passing_error,
+            error_of=_retriable_error,
             version_max=_NAMES_LAST,
         )
         return {
@@ -275,25 +276,25 @@ class Subscription:
                     self._reader.assign({where: await self._begin(where)})
                 elif fetched.error:
                     raise BrokerError(fetched.error, f"Reading {where}")
-                elif where in self._reader.positions:  # not given up meanwhile
+                elif where in self._reader.positions:  # not revoked meanwhile
                     self._pending.extend(_Pending(where, record) for record in fetched.records)
             while self._pending:
-                await self._room_made()
+                await self._wait_for_room()
                 records = self._next_records()
                 if records:
                     await self._send({"type": "records", "records": records})
 
-    async def _room_made(self) -> None:
-        """Wait while the subscriber has as much as it may have without acknowledging."""
+    async def _wait_for_room(self) -> None:
+        """Wait while the window of unacknowledged records is full."""
         while self._window.room <= 0:
             self._room.clear()
             try:
-                async with asyncio.timeout(self._wish.processing_ms_max / 1000):
+                async with asyncio.timeout(self._request.processing_ms_max / 1000):
                     await self._room.wait()
             except TimeoutError:
                 raise Problem(
                     TIMED_OUT,
-                    f"Nothing was acknowledged for {self._wish.processing_ms_max} ms: others get the partitions. "
+                    f"Nothing was acknowledged for {self._request.processing_ms_max} ms: others get the partitions. "
                     "Commit or acknowledge what is done.",
                 ) from None
 
@@ -305,16 +306,16 @@ class Subscription:
             where, record = self._pending.popleft()
             size_bytes += len(record.value or b"") + len(record.key or b"")
             self._window.sent(where, record.offset)
-            records.append(record_form(where.topic, where.partition, record, self._wish.form))
+            records.append(record_form(where.topic, where.partition, record, self._request.form))
         return records
 
 
-def _passing_error(response: OffsetCommitResponse) -> int:
+def _retriable_error(response: OffsetCommitResponse) -> int:
     """An error of the coordinator itself is every partition's, and is the one to retry."""
-    passing = (
+    retriable = (
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     )
     codes = (each.error_code for topic in response.topics for each in topic.partitions)
-    return next((code for code in codes if code in passing), 0)
+    return next((code for code in codes if code in retriable), 0)

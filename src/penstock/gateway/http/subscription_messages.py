@@ -1,4 +1,4 @@
-"""The words of a subscription, in both directions, as JSON texts of a WebSocket. Pure.
+"""The messages of a subscription, in both directions, as JSON texts of a WebSocket. Pure.
 
 From the subscriber; `offset` is that of the next record wanted, as Kafka commits it:
 
@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 from penstock.gateway.http.problems import Problem, bad_request
 
 
@@ -48,20 +48,20 @@ class Rebalanced(msgspec.Struct, tag="rebalanced", forbid_unknown_fields=True):
     pass
 
 
-Said = Commit | Ack | Rebalanced
+SubscriberMessage = Commit | Ack | Rebalanced
 
 
-def read_message(text: str) -> Said:
-    """What the subscriber says. Raises `Problem`."""
+def read_message(text: str) -> SubscriberMessage:
+    """Parse a message of the subscriber. Raises `Problem`."""
     try:
-        said: Said = msgspec.json.decode(text, type=Said)
+        message: SubscriberMessage = msgspec.json.decode(text, type=SubscriberMessage)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise bad_request(f"The message cannot be read: {error}.") from None
     except RecursionError:
         raise bad_request("The message cannot be read: it is nested too deeply.") from None
-    if not isinstance(said, Rebalanced) and not all(0 <= each.offset < 2**63 for each in said.offsets):
+    if not isinstance(message, Rebalanced) and not all(0 <= each.offset < 2**63 for each in message.offsets):
         raise bad_request("An offset is negative, or larger than any can be.")
-    return said
+    return message
 
 
 def joined(group: str, member_id: str, member_epoch: int) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def rebalance(
     }
 
 
-def committed(said: Commit, errors: Mapping[TopicPartition, Problem]) -> dict[str, Any]:
-    return {"type": "committed", "id": said.id, "offsets": _outcomes(said.offsets, errors)}
+def committed(commit: Commit, errors: Mapping[TopicPartition, Problem]) -> dict[str, Any]:
+    return {"type": "committed", "id": commit.id, "offsets": _outcomes(commit.offsets, errors)}
 
 
 def _outcomes(

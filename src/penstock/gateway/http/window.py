@@ -1,11 +1,11 @@
-"""How many records a subscriber holds that it has not acknowledged yet. Pure.
+"""The number of records that a subscriber has not acknowledged yet. Pure.
 
 An offset that is acknowledged or committed covers all records before it, as in Kafka.
 """
 
 from collections import deque
 
-from penstock.client.cluster import TopicPartition
+from penstock.client.aio import TopicPartition
 
 
 class Window:
@@ -32,5 +32,5 @@ class Window:
             self.unacknowledged -= 1
 
     def forget(self, where: TopicPartition) -> None:
-        """The partition is somebody else's business now."""
+        """The partition was revoked."""
         self.unacknowledged -= len(self._sent.pop(where, ()))

@@ -1,19 +1,20 @@
-"""The data of a classic group and the small steps that the larger ones are made of.
+"""The data of a classic group and its elementary steps.
 
-Pure: no clock, no sockets, no files. What happens to a group is in `join`, `sync`, `membership` and `rebalance`; each
-takes values, changes the group, and leaves instructions for the shell in `outbox`. A group waits by keeping deadlines:
-`wake_at_ms` is never later than the earliest, and `rebalance.expire` acts on those that have passed.
+Pure: no clock, no sockets, no files. `join`, `sync`, `membership` and `rebalance` change a group, and leave
+instructions for its caller in `outbox`. A group waits by deadlines: `wake_at_ms` is never later than the earliest, and
+`rebalance.expire` handles those that have passed.
 """
 
 import math
+from dataclasses import dataclass, field
 
 import msgspec
 
+from penstock.groups.base.instant import Instant
 from penstock.groups.classic.instructions import Answer, Instruction
-from penstock.groups.classic.member import Member, Protocols
+from penstock.groups.classic.member import Member, Protocols, restore_member
 from penstock.groups.classic.states import TRANSITIONS, Event, State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL, subscribed_topics
-from penstock.groups.moment import Moment
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.group_metadata_record import GroupMetadataValue
 from penstock.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
@@ -26,76 +27,51 @@ class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
     size_max: int = 2**31 - 1
     initial_rebalance_delay_ms: int = 3000
     new_member_timeout_ms: int = 5 * 60 * 1000
-    """How long a join of somebody who has no id yet is parked: nobody would hear if its client had gone."""
+    """How long the join of a member without an id is parked: nothing shows whether its client is still there."""
 
 
 class InitialDelay(msgspec.Struct, frozen=True, gc=False):
-    """An empty group gives others time to join: so much now, so much more as long as new ones come."""
+    """An empty group waits for more members: this long now, and this much longer while new ones join."""
 
     delay_ms: int
     remaining_ms: int
 
 
+@dataclass(slots=True, eq=False)
 class ClassicGroup:
-    __slots__ = (
-        "_joining_count",
-        "_known_by",
-        "generation",
-        "generation_assigned",
-        "group_id",
-        "initial_delay",
-        "is_joined_by_others",
-        "join_deadline_ms",
-        "leader_id",
-        "members",
-        "outbox",
-        "pending_members",
-        "pending_syncs",
-        "protocol_name",
-        "protocol_type",
-        "settings",
-        "state",
-        "state_since_ms",
-        "static_members",
-        "subscribed_topics",
-        "sync_deadline_ms",
-        "wake_at_ms",
-    )
-
-    def __init__(self, group_id: str, settings: GroupSettings, state_since_ms: int | None = None) -> None:
-        self.group_id = group_id
-        self.settings = settings
-        self.state = State.EMPTY
-        self.state_since_ms = state_since_ms
-        self.generation = 0
-        self.generation_assigned = (
-            -1
-        )  # the last one whose leader has brought an assignment, which is being written
-        self.protocol_type: str | None = None
-        self.protocol_name: str | None = None
-        self.leader_id: str | None = None
-        self.members: dict[str, Member] = {}
-        self.static_members: dict[str, str] = {}  # member ids by instance id
-        self.pending_members: dict[
-            str, float
-        ] = {}  # deadlines of ids that were given out and not yet used (KIP-394)
-        self.pending_syncs: set[str] = set()
-        self.subscribed_topics: frozenset[str] | None = None
-        self.join_deadline_ms: float = NEVER
-        self.sync_deadline_ms: float = NEVER
-        self.initial_delay: InitialDelay | None = None
-        self.is_joined_by_others = False
-        """Whether somebody joined since the initial delay was last measured."""
-        self.wake_at_ms: float = NEVER
-        self.outbox: list[Instruction] = []
-        self._known_by: dict[str, int] = {}  # how many members know a protocol
-        self._joining_count = 0
+    group_id: str
+    settings: GroupSettings
+    state_since_ms: int | None = None
+    state: State = State.EMPTY
+    generation: int = 0
+    generation_assigned: int = -1
+    """The last generation whose leader has sent an assignment, which is being written."""
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader_id: str | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=dict)
+    """Member ids by instance id."""
+    pending_members: dict[str, float] = field(default_factory=dict)
+    """Deadlines of ids that clients have received and not used yet (KIP-394)."""
+    pending_syncs: set[str] = field(default_factory=set)
+    subscribed_topics: frozenset[str] | None = None
+    join_deadline_ms: float = NEVER
+    sync_deadline_ms: float = NEVER
+    initial_delay: InitialDelay | None = None
+    has_new_joins: bool = False
+    """Whether a member joined since the initial delay was last extended."""
+    wake_at_ms: float = NEVER
+    outbox: list[Instruction] = field(default_factory=list)
+    joining_count: int = 0
+    """How many members wait for the rebalance with a parked join."""
+    _supporter_counts: dict[str, int] = field(default_factory=dict)  # members that support a protocol
 
     # -- state ----------------------------------------------------------------------------------------
 
-    def move(self, event: Event, moment: Moment) -> None:
+    def move(self, event: Event, now: Instant) -> None:
         self.state = TRANSITIONS[self.state][event]
-        self.state_since_ms = moment.wall_ms
+        self.state_since_ms = now.wall_ms
 
     @property
     def can_rebalance(self) -> bool:
@@ -103,12 +79,7 @@ class ClassicGroup:
 
     @property
     def has_all_joined(self) -> bool:
-        return len(self.members) == self._joining_count and not self.pending_members
-
-    @property
-    def joining_count(self) -> int:
-        """How many members wait for the rebalance with a parked join."""
-        return self._joining_count
+        return len(self.members) == self.joining_count and not self.pending_members
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -116,13 +87,13 @@ class ClassicGroup:
 
     def is_subscribed_to(self, topic: str) -> bool:
         if self.subscribed_topics is None:
-            return self.protocol_type == CONSUMER_PROTOCOL  # they may be: nothing of theirs is touched
+            return self.protocol_type == CONSUMER_PROTOCOL  # it may be: its offsets are kept
         return topic in self.subscribed_topics
 
     # -- members --------------------------------------------------------------------------------------
 
     def check_member(self, member_id: str, instance_id: str | None) -> ErrorCode:
-        """Whether a request comes from a member; an older self of a static member is fenced (KIP-345)."""
+        """Check that a request comes from a member. Fences the previous id of a static member (KIP-345)."""
         if instance_id is not None:
             known_id = self.static_members.get(instance_id)
             if known_id is None:
@@ -150,14 +121,14 @@ class ClassicGroup:
         member.rebalance_timeout_ms = rebalance_ms
 
     def remove(self, member_id: str) -> None:
-        """Forget a member, or an id that nobody used yet. Whoever waits for an answer must have had it."""
+        """Remove a member, or an unused id. Its parked requests must have been answered."""
         self.pending_members.pop(member_id, None)
         self.pending_syncs.discard(member_id)
         member = self.members.pop(member_id, None)
         if member is None:
             return
         if member.join_ticket is not None:
-            self._joining_count -= 1
+            self.joining_count -= 1
         self._count_protocols(member.protocols, -1)
         if member.instance_id is not None:
             self.static_members.pop(member.instance_id, None)
@@ -165,7 +136,7 @@ class ClassicGroup:
             self.leader_id = next(iter(self.members), None)
 
     def replace_static(self, instance_id: str, new_member_id: str) -> Member:
-        """Let a static member go on under a new id; its older self, if it still waits, is fenced."""
+        """Let a static member continue under a new id. Parked requests of the old id are fenced."""
         old_member_id = self.static_members[instance_id]
         member = self.members.pop(old_member_id)
         self.answer_join(member, refused_join(old_member_id, ErrorCode.FENCED_INSTANCE_ID))
@@ -184,18 +155,18 @@ class ClassicGroup:
     # -- protocols ------------------------------------------------------------------------------------
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether a member with these protocols can take part."""
+        """Whether a member with these protocols can join."""
         if self.state is State.EMPTY:
             return bool(protocol_type) and bool(protocols)
         count = len(self.members)
         return self.protocol_type == protocol_type and any(
-            self._known_by.get(name, 0) == count for name, _ in protocols
+            self._supporter_counts.get(name, 0) == count for name, _ in protocols
         )
 
     def elect_protocol(self) -> str:
-        """Of the protocols that every member knows, the one that most like best."""
+        """Return the protocol with most votes among those that every member supports."""
         count = len(self.members)
-        candidates = {name for name, known_by in self._known_by.items() if known_by == count}
+        candidates = {name for name, supporters in self._supporter_counts.items() if supporters == count}
         votes: dict[str, int] = {}
         for member in self.members.values():
             vote = member.vote(candidates)
@@ -203,7 +174,7 @@ class ClassicGroup:
         return max(votes, key=lambda name: votes[name])
 
     def read_subscriptions(self) -> None:
-        """Find out which topics the group reads, where the broker can know it."""
+        """Find out the subscribed topics, if the broker understands the members' metadata."""
         if self.protocol_type != CONSUMER_PROTOCOL:
             self.subscribed_topics = None
         elif not self.members:
@@ -217,33 +188,33 @@ class ClassicGroup:
 
     def _count_protocols(self, protocols: Protocols, by: int) -> None:
         for name, _ in protocols:
-            known_by = self._known_by.get(name, 0) + by
-            if known_by:
-                self._known_by[name] = known_by
+            count = self._supporter_counts.get(name, 0) + by
+            if count:
+                self._supporter_counts[name] = count
             else:
-                self._known_by.pop(name, None)
+                self._supporter_counts.pop(name, None)
 
     # -- waiting and answering ------------------------------------------------------------------------
 
     def wake_by(self, deadline_ms: float) -> None:
         self.wake_at_ms = min(self.wake_at_ms, deadline_ms)
 
-    def hear_of(self, member: Member, moment: Moment, timeout_ms: int | None = None) -> None:
-        """Expect the next sign of life within the session timeout."""
+    def restart_session(self, member: Member, now: Instant, timeout_ms: int | None = None) -> None:
+        """Expect the next heartbeat within the session timeout."""
         timeout_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
-        member.deadline_ms = moment.monotonic_ms + timeout_ms
+        member.deadline_ms = now.monotonic_ms + timeout_ms
         self.wake_by(member.deadline_ms)
 
     def park_join(self, member: Member, ticket: int) -> None:
         if member.join_ticket is None:
-            self._joining_count += 1
+            self.joining_count += 1
         member.join_ticket = ticket
 
     def answer_join(self, member: Member, response: JoinGroupResponse) -> None:
         if member.join_ticket is not None:
             self.outbox.append(Answer(member.join_ticket, response))
             member.join_ticket = None
-            self._joining_count -= 1
+            self.joining_count -= 1
 
     def answer_sync(self, member: Member, response: SyncGroupResponse) -> bool:
         if member.sync_ticket is None:
@@ -252,8 +223,8 @@ class ClassicGroup:
         member.sync_ticket = None
         return True
 
-    def joined(self, member_id: str) -> JoinGroupResponse:
-        """The answer to a member of the present generation: only its leader is told of the others."""
+    def join_response(self, member_id: str) -> JoinGroupResponse:
+        """Return the response to a member of the current generation: only the leader gets the member list."""
         is_leader = member_id == self.leader_id
         return JoinGroupResponse(
             generation_id=self.generation,
@@ -278,10 +249,8 @@ class ClassicGroup:
         taken, self.outbox = self.outbox, []
         return taken
 
-    # -- the record -----------------------------------------------------------------------------------
-
     def record(self, assignments: dict[str, bytes] | None = None) -> GroupMetadataValue:
-        """The group as it is written to the log, with these assignments or those in force."""
+        """Return the group's record, with these assignments or the current ones."""
         return GroupMetadataValue(
             protocol_type=self.protocol_type or "",
             generation=self.generation,
@@ -302,17 +271,20 @@ def refused_join(member_id: str, code: ErrorCode) -> JoinGroupResponse:
     return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=None)
 
 
-def group_of_record(group_id: str, record: GroupMetadataValue, settings: GroupSettings) -> ClassicGroup:
-    """The group as the log has it. Its members' deadlines begin with `rebalance.resume`."""
-    group = ClassicGroup(group_id, settings)
+def restore_group(group_id: str, record: GroupMetadataValue, settings: GroupSettings) -> ClassicGroup:
+    """Return the group of a record. The session timeouts start with `rebalance.resume`."""
     since_ms = record.current_state_timestamp
-    group.state_since_ms = None if since_ms == -1 else since_ms
-    group.state = State.STABLE if record.members else State.EMPTY
-    group.generation = record.generation
-    group.protocol_name = record.protocol
-    group.leader_id = record.leader
+    group = ClassicGroup(
+        group_id,
+        settings,
+        None if since_ms == -1 else since_ms,
+        state=State.STABLE if record.members else State.EMPTY,
+        generation=record.generation,
+        protocol_name=record.protocol,
+        leader_id=record.leader,
+    )
     for each in record.members:
-        group.add(Member.of_record(each, record.protocol), record.protocol_type or None)
+        group.add(restore_member(each, record.protocol), record.protocol_type or None)
     group.protocol_type = record.protocol_type or None
     group.read_subscriptions()
     return group

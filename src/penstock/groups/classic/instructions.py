@@ -1,4 +1,4 @@
-"""What the state machine of a classic group asks the shell around it to do."""
+"""Instructions of the state machine of a classic group to its caller."""
 
 import msgspec
 
@@ -9,21 +9,21 @@ from penstock.protocol.messages.sync_group import SyncGroupResponse
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Answer the request that came with this ticket, perhaps long ago."""
+    """Respond to the request with this ticket, which may have been parked."""
 
     ticket: int
     response: JoinGroupResponse | SyncGroupResponse
 
 
 class AssignmentOf(msgspec.Struct, frozen=True):
-    """The leader's assignment of a generation: members get it once it is committed."""
+    """The leader's assignment of a generation. Members get it once it is committed."""
 
     generation: int
     by_member: dict[str, bytes]
 
 
 class ReplacedMember(msgspec.Struct, frozen=True, kw_only=True):
-    """A static member that came back under a new id without a rebalance (KIP-345)."""
+    """A static member that returned under a new id without a rebalance (KIP-345)."""
 
     instance_id: str
     old_member_id: str
@@ -36,7 +36,7 @@ class ReplacedMember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store(msgspec.Struct, frozen=True):
-    """Append the group's record; tell `stored` or `not_stored` with `then` when its fate is known."""
+    """Append the group's record, and then call `stored` or `not_stored` for `then`."""
 
     value: GroupMetadataValue
     then: AssignmentOf | ReplacedMember | None = None

@@ -1,53 +1,29 @@
 """One member of a classic group."""
 
+from dataclasses import dataclass
+
 from penstock.protocol.messages.group_metadata_record import MemberMetadata
 
 Protocols = tuple[tuple[str, bytes], ...]
-"""The assignors that a member knows, the one it likes best first, each with the member's metadata for it."""
+"""The assignors that a member supports, in order of preference, each with the member's metadata for it."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Member:
-    __slots__ = (
-        "assignment",
-        "client_host",
-        "client_id",
-        "deadline_ms",
-        "instance_id",
-        "is_new",
-        "join_ticket",
-        "member_id",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_timeout_ms",
-        "sync_ticket",
-    )
-
-    def __init__(
-        self,
-        member_id: str,
-        *,
-        instance_id: str | None,
-        client_id: str,
-        client_host: str,
-        session_timeout_ms: int,
-        rebalance_timeout_ms: int,
-        protocols: Protocols,
-        assignment: bytes = b"",
-    ) -> None:
-        self.member_id = member_id
-        self.instance_id = instance_id
-        self.client_id = client_id
-        self.client_host = client_host
-        self.session_timeout_ms = session_timeout_ms
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.protocols = protocols
-        self.assignment = assignment
-        self.is_new = False
-        """It was not yet part of a generation: it cannot send heartbeats, so a parked join does not prove life."""
-        self.join_ticket: int | None = None
-        self.sync_ticket: int | None = None
-        self.deadline_ms: float | None = None
-        """When it is removed unless it is heard of; None while nothing is expected of it."""
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: Protocols
+    assignment: bytes = b""
+    is_new: bool = False
+    """It was not in a generation yet: it cannot send heartbeats, so a parked join does not prove that it is alive."""
+    join_ticket: int | None = None
+    sync_ticket: int | None = None
+    deadline_ms: float | None = None
+    """The end of its session; None while no heartbeat is expected."""
 
     @property
     def is_static(self) -> bool:
@@ -55,14 +31,14 @@ class Member:
 
     @property
     def is_expected(self) -> bool:
-        """Whether silence means that it is gone: whoever waits for our answer need not send heartbeats."""
+        """Whether its session can time out: a member that waits for a response need not send heartbeats."""
         return self.is_new or (self.join_ticket is None and self.sync_ticket is None)
 
     def metadata(self, protocol: str | None) -> bytes:
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
     def vote(self, candidates: set[str]) -> str:
-        """The first of its protocols that every member knows."""
+        """Return its first protocol that every member supports."""
         return next(name for name, _ in self.protocols if name in candidates)
 
     def record(self, protocol: str | None, assignment: bytes) -> MemberMetadata:
@@ -77,18 +53,17 @@ class Member:
             assignment=assignment,
         )
 
-    @staticmethod
-    def of_record(record: MemberMetadata, protocol: str | None) -> "Member":
-        return Member(
-            record.member_id,
-            instance_id=record.group_instance_id,
-            client_id=record.client_id,
-            client_host=record.client_host,
-            session_timeout_ms=record.session_timeout,
-            # Records before version 1 have no rebalance timeout.
-            rebalance_timeout_ms=(
-                record.session_timeout if record.rebalance_timeout == -1 else record.rebalance_timeout
-            ),
-            protocols=((protocol or "", record.subscription),),
-            assignment=record.assignment,
-        )
+
+def restore_member(record: MemberMetadata, protocol: str | None) -> Member:
+    # Records before version 1 have no rebalance timeout.
+    rebalance_ms = record.session_timeout if record.rebalance_timeout == -1 else record.rebalance_timeout
+    return Member(
+        member_id=record.member_id,
+        instance_id=record.group_instance_id,
+        client_id=record.client_id,
+        client_host=record.client_host,
+        session_timeout_ms=record.session_timeout,
+        rebalance_timeout_ms=rebalance_ms,
+        protocols=((protocol or "", record.subscription),),
+        assignment=record.assignment,
+    )

@@ -1,18 +1,18 @@
-"""Heartbeat, LeaveGroup, and which requests about offsets a classic group accepts."""
+"""Heartbeat and LeaveGroup to a classic group, and checks of requests about its offsets."""
 
 from collections.abc import Sequence
 
+from penstock.groups.base.instant import Instant
 from penstock.groups.classic import rebalance
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.classic.states import State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
-from penstock.groups.moment import Moment
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.leave_group import MemberIdentity, MemberResponse
 
 
 def heartbeat(
-    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, moment: Moment
+    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, now: Instant
 ) -> ErrorCode:
     if group.state is State.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -21,14 +21,14 @@ def heartbeat(
         return code
     if generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
-    group.hear_of(group.members[member_id], moment)
+    group.restart_session(group.members[member_id], now)
     if group.state is State.PREPARING_REBALANCE:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
 
 
-def leave(group: ClassicGroup, leaving: Sequence[MemberIdentity], moment: Moment) -> list[MemberResponse]:
-    """Remove members, together (KIP-345): by their ids, or static ones by their instance ids alone."""
+def leave(group: ClassicGroup, leaving: Sequence[MemberIdentity], now: Instant) -> list[MemberResponse]:
+    """Remove members together; static members also by their instance ids alone (KIP-345)."""
     responses = [
         MemberResponse(
             member_id=each.member_id,
@@ -39,9 +39,9 @@ def leave(group: ClassicGroup, leaving: Sequence[MemberIdentity], moment: Moment
     ]
     if any(not each.error_code for each in responses):
         if group.state in (State.STABLE, State.COMPLETING_REBALANCE):
-            rebalance.prepare(group, moment)
+            rebalance.prepare(group, now)
         else:
-            rebalance.complete_if_all_joined(group, moment)
+            rebalance.complete_if_all_joined(group, now)
     return responses
 
 
@@ -70,7 +70,7 @@ def check_commit(
     *,
     is_transactional: bool = False,
 ) -> ErrorCode:
-    """Whether these may commit offsets. An empty group takes them from anyone who claims no generation."""
+    """Check whether this member may commit offsets. Anyone without a generation may commit to an empty group."""
     if group.state is State.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if generation < 0 and group.state is State.EMPTY:
@@ -88,11 +88,11 @@ def check_commit(
     return ErrorCode.NONE
 
 
-def note_commit(group: ClassicGroup, member_id: str, moment: Moment) -> None:
-    """A member that commits is alive."""
+def note_commit(group: ClassicGroup, member_id: str, now: Instant) -> None:
+    """Restart the session of a member that commits."""
     member = group.members.get(member_id)
     if member is not None and group.state in (State.STABLE, State.PREPARING_REBALANCE):
-        group.hear_of(member, moment)
+        group.restart_session(member, now)
 
 
 def check_delete(group: ClassicGroup) -> ErrorCode:
@@ -102,7 +102,7 @@ def check_delete(group: ClassicGroup) -> ErrorCode:
 
 
 def check_offset_delete(group: ClassicGroup) -> ErrorCode:
-    """The offsets of a group with members may go where the broker knows what the members read (KIP-496)."""
+    """Offsets of a group with members can be deleted if the broker knows its subscriptions (KIP-496)."""
     if group.state is State.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if group.state is State.EMPTY or group.protocol_type == CONSUMER_PROTOCOL:

@@ -1,10 +1,10 @@
-"""The states of a classic group and every way from one to another: there is no other place that names them.
+"""The states of a classic group, and every transition between them.
 
-Empty                no members; lingers as long as it has offsets. Also a group that only commits offsets.
-PreparingRebalance   collects members: joins are parked until all known members are there or time is up.
+Empty                has no members; exists as long as it has offsets. Also a group that only commits offsets.
+PreparingRebalance   parks joins until all known members have joined or the rebalance times out.
 CompletingRebalance  has a new generation and waits for its leader's assignment; syncs are parked.
-Stable               every member may ask for its assignment.
-Dead                 deleted, expired, or handed over to another broker.
+Stable               every member can get its assignment.
+Dead                 deleted, expired, or moved to another broker.
 """
 
 import enum
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 
 class State(enum.Enum):
-    """The values are the names that clients are told."""
+    """The values are the names in the protocol."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -22,11 +22,9 @@ class State(enum.Enum):
 
 
 class Event(enum.Enum):
-    """What moves a group on."""
-
-    REBALANCE_BEGINS = "a member joins, leaves, falls silent or changes its protocols"
-    MEMBERS_JOINED = "every member joined, or those that did not in time are removed"
-    NOBODY_JOINED = "no member is left"
+    REBALANCE_BEGINS = "a member joins, leaves, times out or changes its protocols"
+    MEMBERS_JOINED = "every member has joined, or the others have timed out"
+    NO_MEMBER_JOINED = "no member is left"
     ASSIGNMENT_STORED = "the leader's assignment is committed"
     GROUP_REMOVED = "the group is deleted, expires, or moves to another broker"
 
@@ -38,7 +36,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     },
     State.PREPARING_REBALANCE: {
         Event.MEMBERS_JOINED: State.COMPLETING_REBALANCE,
-        Event.NOBODY_JOINED: State.EMPTY,
+        Event.NO_MEMBER_JOINED: State.EMPTY,
         Event.GROUP_REMOVED: State.DEAD,
     },
     State.COMPLETING_REBALANCE: {

@@ -1,4 +1,4 @@
-"""Which topics the members of a consumer group read: all that the broker understands of their metadata."""
+"""Reads the subscribed topics from the metadata of classic consumers, the only part that the broker understands."""
 
 from collections.abc import Iterable
 
@@ -10,10 +10,10 @@ _VERSION_SIZE = 2
 
 
 def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
-    """The topics that these subscriptions name together; None when one of them cannot be read.
+    """Return the topics of these subscriptions; None when one of them is malformed.
 
     Metadata is `i16 version`, then a ConsumerProtocolSubscription. Its first field is the same in every version, so
-    that one from the future is read as version 0.
+    newer versions are read as version 0.
     """
     topics: set[str] = set()
     try:

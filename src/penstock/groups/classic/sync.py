@@ -1,11 +1,11 @@
-"""SyncGroup to a classic group: the leader brings the assignment, every member gets its part once it is committed."""
+"""SyncGroup to a classic group: the leader sends the assignment; every member gets its part once it is committed."""
 
+from penstock.groups.base.instant import Instant
 from penstock.groups.classic import rebalance
 from penstock.groups.classic.group import NEVER, ClassicGroup
 from penstock.groups.classic.instructions import Answer, AssignmentOf, Store
 from penstock.groups.classic.member import Member
 from penstock.groups.classic.states import Event, State
-from penstock.groups.moment import Moment
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -24,7 +24,7 @@ def sync(group: ClassicGroup, request: SyncGroupRequest, ticket: int) -> None:
         return
     group.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     member.sync_ticket = ticket
-    # A leader that asks again gets the answer to its first request: were another assignment written behind it, members
+    # A leader that repeats its sync gets the response to the first one. If a second assignment were written, members
     # would have the first and the log the second. (Kafka writes both.)
     if member.member_id == group.leader_id and group.generation_assigned != group.generation:
         group.generation_assigned = group.generation
@@ -41,7 +41,7 @@ def _check(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
         return code
     if request.generation_id != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
-    # KIP-559: from v5 on members say what they believe the group agreed on.
+    # KIP-559: from v5 on members send the protocol that they expect.
     if _differs(request.protocol_type, group.protocol_type) or _differs(
         request.protocol_name, group.protocol_name
     ):
@@ -51,27 +51,27 @@ def _check(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _differs(said: str | None, agreed: str | None) -> bool:
-    return said is not None and agreed is not None and said != agreed
+def _differs(sent: str | None, elected: str | None) -> bool:
+    return sent is not None and elected is not None and sent != elected
 
 
-def assignment_stored(group: ClassicGroup, assignment: AssignmentOf, moment: Moment) -> None:
-    """The assignment is committed; it counts unless the group has begun to rebalance meanwhile."""
+def assignment_stored(group: ClassicGroup, assignment: AssignmentOf, now: Instant) -> None:
+    """The assignment is committed: answer the syncs, unless the group has begun another rebalance."""
     if group.state is not State.COMPLETING_REBALANCE or group.generation != assignment.generation:
         return
     for member in group.members.values():
         member.assignment = assignment.by_member.get(member.member_id, b"")
         if group.answer_sync(member, _assigned(group, member)):
-            group.hear_of(member, moment)
-    group.move(Event.ASSIGNMENT_STORED, moment)
+            group.restart_session(member, now)
+    group.move(Event.ASSIGNMENT_STORED, now)
 
 
 def assignment_not_stored(
-    group: ClassicGroup, assignment: AssignmentOf, code: ErrorCode, moment: Moment
+    group: ClassicGroup, assignment: AssignmentOf, code: ErrorCode, now: Instant
 ) -> None:
     if group.state is State.COMPLETING_REBALANCE and group.generation == assignment.generation:
-        rebalance.refuse_syncs(group, code, moment)
-        rebalance.prepare(group, moment)
+        rebalance.refuse_syncs(group, code, now)
+        rebalance.prepare(group, now)
 
 
 def _assigned(group: ClassicGroup, member: Member) -> SyncGroupResponse:

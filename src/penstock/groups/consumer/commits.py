@@ -1,4 +1,4 @@
-"""Which requests about offsets a KIP-848 group accepts."""
+"""Checks offset commits and fetches of a KIP-848 group."""
 
 from collections.abc import Iterable
 
@@ -16,31 +16,29 @@ def check_commit(
     knows_epochs: bool,
     is_transactional: bool = False,
 ) -> ErrorCode:
-    """Whether these may commit offsets of these partitions.
+    """Check whether this member may commit offsets of these partitions.
 
-    An empty group takes them from anyone without an epoch. So does every group in a transaction, whose producer need
-    not say for which member it commits (before KIP-447 none did).
+    Anyone without an epoch may commit to an empty group. So may a transactional producer to any group, because it need
+    not name its member (before KIP-447 none did).
     """
     if epoch < 0 and (not group.members or (is_transactional and not member_id)):
         return ErrorCode.NONE
     member = group.members.get(member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if epoch == member.epoch:
-        return (
-            ErrorCode.UNSUPPORTED_VERSION if member.classic is None and not knows_epochs else ErrorCode.NONE
-        )
     if member.classic is not None:
-        return ErrorCode.ILLEGAL_GENERATION
+        return ErrorCode.NONE if epoch == member.epoch else ErrorCode.ILLEGAL_GENERATION
     if not knows_epochs:
         return ErrorCode.UNSUPPORTED_VERSION
-    if 0 <= epoch < member.epoch and all(_was_given(member, *each) <= epoch for each in partitions):
+    if epoch == member.epoch:
+        return ErrorCode.NONE
+    if 0 <= epoch < member.epoch and all(_assignment_epoch(member, *each) <= epoch for each in partitions):
         return ErrorCode.NONE
     return ErrorCode.STALE_MEMBER_EPOCH
 
 
-def _was_given(member: Member, topic_id: bytes, partition: int) -> float:
-    """The epoch in which it got a partition that it holds since: from then on its commits count (KIP-1251)."""
+def _assignment_epoch(member: Member, topic_id: bytes, partition: int) -> float:
+    """Return the epoch in which the member got a partition that it still holds (KIP-1251)."""
     for holding in (member.assigned, member.revoking):
         epoch = holding.get(topic_id, {}).get(partition)
         if epoch is not None:
@@ -49,7 +47,7 @@ def _was_given(member: Member, topic_id: bytes, partition: int) -> float:
 
 
 def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> ErrorCode:
-    """Whether these may see offsets. Who names no member, as admin clients, may."""
+    """Check whether this member may read offsets. A client that names no member, such as an admin client, may."""
     if not member_id and epoch < 0:
         return ErrorCode.NONE
     member = group.members.get(member_id or "")

@@ -4,20 +4,18 @@ import struct
 from collections.abc import Iterable
 
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.groups.consumer.member import Assignment
+from penstock.groups.base.assignment import Assignment
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages import consumer_protocol_assignment, consumer_protocol_subscription
 from penstock.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 from penstock.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-
-CONSUMER_PROTOCOL = "consumer"
 
 _VERSION = struct.Struct(">h")
 _VERSION_MAX = consumer_protocol_subscription.VERSIONS.stop - 1
 
 
 def version_of(metadata: bytes) -> int:
-    """Versions of the future are read and written as the newest that is known."""
+    """Return the version, or the newest known one for a newer client."""
     if len(metadata) < _VERSION.size:
         raise ProtocolError("the embedded consumer protocol has no version")
     return min(int(_VERSION.unpack_from(metadata)[0]), _VERSION_MAX)
@@ -29,7 +27,7 @@ def decode_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
 
 
 def decode_assignment(assignment: bytes, image: MetadataImage) -> Assignment:
-    """The partitions of topics that exist; nothing when nothing was assigned. Raises `ProtocolError`."""
+    """Return the assigned partitions of existing topics. Raises `ProtocolError`."""
     if not assignment:
         return {}
     decoded = consumer_protocol_assignment.decode(assignment, version_of(assignment), _VERSION.size)
@@ -37,7 +35,7 @@ def decode_assignment(assignment: bytes, image: MetadataImage) -> Assignment:
 
 
 def encode_assignment(assignment: Assignment, metadata: bytes, image: MetadataImage) -> bytes:
-    """In the version of the member's own metadata."""
+    """Encode in the version of the member's own metadata."""
     version = version_of(metadata)
     message = ConsumerProtocolAssignment(
         assigned_partitions=[

@@ -1,12 +1,12 @@
-"""One member of a KIP-848 group: what it said of itself, and how far it is with its assignment.
-
-Values, never changed in place: the group replaces a member by its next version, as its records say.
-"""
+"""One member of a KIP-848 group."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import msgspec
 
+from penstock.groups.base.assignment import Assignment
+from penstock.groups.base.member import EpochMember
 from penstock.groups.consumer.states import MemberState
 from penstock.protocol.messages.consumer_group_current_member_assignment_record import (
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -18,51 +18,38 @@ from penstock.protocol.messages.consumer_group_member_metadata_record import (
     ConsumerGroupMemberMetadataValue,
 )
 
-Assignment = Mapping[bytes, frozenset[int]]
-"""Partitions by topic id; no topic without any."""
-
 Holding = Mapping[bytes, Mapping[int, int]]
-"""Partitions by topic id, each with the epoch in which it was given."""
+"""Partitions by topic id, each with the epoch in which it was assigned."""
 
-JOIN_EPOCH = 0
-LEAVE_EPOCH = -1
+NOTHING_HELD: Holding = {}
+
 LEAVE_STATIC_EPOCH = -2
 
 
 class ClassicProtocols(msgspec.Struct, frozen=True):
-    """What a member that still speaks the classic protocol said when it joined; the first protocol is used."""
+    """The join request of a member that still uses the classic protocol. The first protocol is used."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
 
 
-class Member(msgspec.Struct, frozen=True, kw_only=True):
-    member_id: str
+class Member(EpochMember, frozen=True, kw_only=True):
     instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    topic_names: frozenset[str] = frozenset()
     topic_regex: str = ""
     """Empty when it subscribes to names only."""
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = None
     classic: ClassicProtocols | None = None
-    """None for a member that speaks the new protocol."""
-
-    epoch: int = JOIN_EPOCH
-    previous_epoch: int = -1
+    """None for a member that uses the KIP-848 protocol."""
     state: MemberState = MemberState.STABLE
-    assigned: Holding = {}
-    revoking: Holding = {}
-    """What it was told to give up; nobody else gets it before it did."""
+    assigned: Holding = NOTHING_HELD
+    revoking: Holding = NOTHING_HELD
+    """Partitions that it has to revoke. No other member gets them before it has."""
 
     @property
     def is_away(self) -> bool:
-        """A static member that left for a while: its partitions wait for it until its session ends."""
+        """Whether a static member has left temporarily: it keeps its partitions until its session times out."""
         return self.epoch == LEAVE_STATIC_EPOCH
-
-    # -- the record of what it said -------------------------------------------------------------------
 
     def metadata(self) -> ConsumerGroupMemberMetadataValue:
         classic = None
@@ -83,62 +70,55 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
             classic_member_metadata=classic,
         )
 
-    def with_metadata(self, value: ConsumerGroupMemberMetadataValue) -> "Member":
+    def with_metadata(self, value: Any) -> "Member":
         classic = value.classic_member_metadata
+        if classic is not None:
+            protocols = tuple((p.name, p.metadata) for p in classic.supported_protocols)
+            classic = ClassicProtocols(classic.session_timeout_ms, protocols)
         return msgspec.structs.replace(
-            self,
+            super().with_metadata(value),
             instance_id=value.instance_id,
-            rack_id=value.rack_id,
-            client_id=value.client_id,
-            client_host=value.client_host,
-            topic_names=frozenset(value.subscribed_topic_names),
             topic_regex=value.subscribed_topic_regex or "",
             rebalance_timeout_ms=value.rebalance_timeout_ms,
             server_assignor=value.server_assignor,
-            classic=None
-            if classic is None
-            else ClassicProtocols(
-                classic.session_timeout_ms, tuple((p.name, p.metadata) for p in classic.supported_protocols)
-            ),
+            classic=classic,
         )
-
-    # -- the record of what it holds ------------------------------------------------------------------
 
     def progress(self) -> ConsumerGroupCurrentMemberAssignmentValue:
         return ConsumerGroupCurrentMemberAssignmentValue(
             member_epoch=self.epoch,
             previous_member_epoch=self.previous_epoch,
             state=self.state,
-            assigned_partitions=_stored(self.assigned),
-            partitions_pending_revocation=_stored(self.revoking),
+            assigned_partitions=_encode_holding(self.assigned),
+            partitions_pending_revocation=_encode_holding(self.revoking),
         )
 
-    def with_progress(self, value: ConsumerGroupCurrentMemberAssignmentValue) -> "Member":
+    def with_progress(self, value: Any) -> "Member":
+        # An unknown state was written by a newer version: the next heartbeat compares with the target and corrects it.
+        is_known = value.state in _KNOWN_STATES
         return msgspec.structs.replace(
-            self,
-            epoch=value.member_epoch,
-            previous_epoch=value.previous_member_epoch,
-            # A state of the future: the next heartbeat compares with the target and finds the right one.
-            state=MemberState(value.state)
-            if value.state in _KNOWN_STATES
-            else MemberState.UNRELEASED_PARTITIONS,
-            assigned=_held(value.assigned_partitions, value.member_epoch),
-            revoking=_held(value.partitions_pending_revocation, value.member_epoch),
+            super().with_progress(value),
+            state=MemberState(value.state) if is_known else MemberState.UNRELEASED_PARTITIONS,
+            assigned=_decode_holding(value.assigned_partitions, value.member_epoch),
+            revoking=_decode_holding(value.partitions_pending_revocation, value.member_epoch),
         )
+
+    def without_progress(self) -> "Member":
+        return msgspec.structs.replace(super().without_progress(), assigned={}, revoking={})
 
 
 _KNOWN_STATES = frozenset(MemberState)
 
 
-def _stored(holding: Holding) -> list[TopicPartitions]:
+def _encode_holding(holding: Holding) -> list[TopicPartitions]:
     return [
         TopicPartitions(topic_id=topic_id, partitions=list(epochs), assignment_epochs=list(epochs.values()))
         for topic_id, epochs in sorted((t, dict(sorted(e.items()))) for t, e in holding.items())
     ]
 
 
-def _held(topics: Collection[TopicPartitions], epoch: int) -> Holding:
-    """Older records do not tell in which epoch each partition was given: the member's own is never too early."""
+def _decode_holding(topics: Collection[TopicPartitions], epoch: int) -> Holding:
+    """Older records have no assignment epochs. The member's own epoch is never too early."""
     return {
         each.topic_id: dict(
             zip(each.partitions, each.assignment_epochs or [epoch] * len(each.partitions), strict=True)
@@ -147,5 +127,5 @@ def _held(topics: Collection[TopicPartitions], epoch: int) -> Holding:
     }
 
 
-def partitions_of(holding: Holding) -> Assignment:
+def assignment_in(holding: Holding) -> Assignment:
     return {topic_id: frozenset(epochs) for topic_id, epochs in holding.items()}

@@ -1,51 +1,53 @@
-"""How members of a KIP-848 group go, for good or for a while, and how static ones come back."""
+"""Members of a KIP-848 group leave, for good or temporarily, and static members return."""
 
 import msgspec
 
-from penstock.groups.consumer.errors import Refused
+from penstock.groups.base.assignment import NOTHING
+from penstock.groups.base.errors import GroupError, unknown_member
+from penstock.groups.base.member import JOIN_EPOCH
+from penstock.groups.base.timers import Awaited
+from penstock.groups.base.topics import hash_topics
+from penstock.groups.consumer.context import ConsumerContext
 from penstock.groups.consumer.group import ConsumerGroup
-from penstock.groups.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, Member
-from penstock.groups.consumer.situation import Situation
-from penstock.groups.consumer.subscription import hash_of_topics
-from penstock.groups.recorded_group import NOTHING
+from penstock.groups.consumer.member import LEAVE_STATIC_EPOCH, Member
 from penstock.protocol.errors import ErrorCode
 
 
-def leaving_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
-    """Who it is that leaves, or does something else that only that member may do."""
+def authenticated_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
+    """Return the member with these ids. Raises `GroupError` when another client owns one of them."""
     if instance_id is None:
         member = group.members.get(member_id)
         if member is None:
-            raise unknown_member(group, member_id)
+            raise unknown_member(group.group_id, member_id)
         return member
     member = group.static_member(instance_id)
     if member is None:
-        raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        raise GroupError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
     if member.member_id != member_id:
         raise fenced_instance(member, member_id)
     return member
 
 
-def remove(group: ConsumerGroup, members: list[Member], now: Situation) -> None:
-    """Remove members for good; the others get their partitions in the epoch that begins."""
+def remove(group: ConsumerGroup, members: list[Member], ctx: ConsumerContext) -> None:
+    """Remove members for good. The others get their partitions in the next epoch."""
     for member in members:
         group.remove_member(member)
-    begin_epoch(group, now)
+    begin_epoch(group, ctx)
 
 
-def begin_epoch(group: ConsumerGroup, now: Situation) -> None:
-    group.bump_epoch(hash_of_topics(group.topic_names(), now.image))
+def begin_epoch(group: ConsumerGroup, ctx: ConsumerContext) -> None:
+    group.bump_epoch(hash_topics(group.topic_names(), ctx.image))
 
 
-def leave_for_a_while(group: ConsumerGroup, member: Member) -> None:
-    """A static member goes and will come back: what it has stays its own until its session ends (KIP-345)."""
+def leave_temporarily(group: ConsumerGroup, member: Member) -> None:
+    """A static member leaves and will return: it keeps its partitions until its session times out (KIP-345)."""
     away = {"epoch": LEAVE_STATIC_EPOCH, "previous_epoch": LEAVE_STATIC_EPOCH}
     group.put_progress(msgspec.structs.replace(member, **away, revoking={}))
-    group.timers.revoked(member.member_id)
+    group.timers.stop(member.member_id, Awaited.REVOCATION)
 
 
 def replace_static(group: ConsumerGroup, member: Member, new_member_id: str) -> Member:
-    """Give a static member's place to its new self."""
+    """Give the partitions of a static member to its new member id."""
     target = group.target.get(member.member_id, NOTHING)
     group.remove_member(member)
     replaced = msgspec.structs.replace(
@@ -57,14 +59,8 @@ def replace_static(group: ConsumerGroup, member: Member, new_member_id: str) -> 
     return replaced
 
 
-def unknown_member(group: ConsumerGroup, member_id: str) -> Refused:
-    return Refused(
-        ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}."
-    )
-
-
-def fenced_instance(member: Member, member_id: str) -> Refused:
-    return Refused(
+def fenced_instance(member: Member, member_id: str) -> GroupError:
+    return GroupError(
         ErrorCode.FENCED_INSTANCE_ID,
         f"Static member {member_id} with instance id {member.instance_id} was fenced by member {member.member_id}.",
     )

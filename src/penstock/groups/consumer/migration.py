@@ -1,46 +1,35 @@
-"""From a classic group to a KIP-848 one and back, while its members go on (KIP-848, online migration).
+"""Converts a classic group to a KIP-848 group and back while its members keep working (KIP-848, online migration).
 
 A classic group whose members embed the consumer protocol becomes a KIP-848 group when the first member of the new
-protocol joins; it becomes classic again when the last of them goes and classic ones are left. Everyone keeps what it
-holds: nothing is read twice and nothing is left out.
+protocol joins. It becomes classic again when the last of them leaves and classic members remain. Every member keeps
+its partitions, so that no record is skipped or read twice.
 """
 
+from penstock.groups.base.assignment import NOTHING
+from penstock.groups.base.errors import GroupError, group_full
+from penstock.groups.base.topics import hash_topics
 from penstock.groups.classic.group import ClassicGroup, GroupSettings
 from penstock.groups.classic.member import Member as ClassicMember
 from penstock.groups.classic.states import State
-from penstock.groups.consumer.embedded import (
-    CONSUMER_PROTOCOL,
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-)
-from penstock.groups.consumer.errors import Refused
+from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
+from penstock.groups.consumer.context import ConsumerContext, ConsumerSettings
+from penstock.groups.consumer.embedded import decode_assignment, decode_subscription, encode_assignment
 from penstock.groups.consumer.group import ConsumerGroup
-from penstock.groups.consumer.member import ClassicProtocols, Holding, Member
-from penstock.groups.consumer.situation import ConsumerSettings, Situation
-from penstock.groups.consumer.subscription import hash_of_topics
-from penstock.groups.recorded_group import NOTHING
+from penstock.groups.consumer.member import ClassicProtocols, Holding, Member, assignment_in
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.protocol.messages.consumer_group_metadata_record import (
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
-)
 
 
-def upgraded(classic: ClassicGroup, now: Situation) -> ConsumerGroup:
-    """The KIP-848 group that a classic one becomes; its records are in its outbox, the classic one is untouched."""
-    settings = now.settings
+def upgrade(classic: ClassicGroup, ctx: ConsumerContext) -> ConsumerGroup:
+    """Return a KIP-848 group with the same members. Its records are in its outbox; the classic group is unchanged."""
+    settings = ctx.settings
     if not settings.allows_upgrade or classic.protocol_type != CONSUMER_PROTOCOL:
-        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {classic.group_id} is not a consumer group.")
+        raise GroupError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {classic.group_id} is not a consumer group.")
     if len(classic.members) >= settings.size_max:
-        raise Refused(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The consumer group has reached its maximum capacity of {settings.size_max} members.",
-        )
+        raise group_full("consumer", settings.size_max)
     try:
-        members = [_upgraded_member(classic, each, now) for each in classic.members.values()]
+        members = [_upgrade_member(classic, each, ctx) for each in classic.members.values()]
     except ProtocolError as error:
-        raise Refused(
+        raise GroupError(
             ErrorCode.GROUP_ID_NOT_FOUND,
             f"Cannot upgrade classic group {classic.group_id} to consumer group because the embedded consumer "
             "protocol is malformed.",
@@ -48,47 +37,42 @@ def upgraded(classic: ClassicGroup, now: Situation) -> ConsumerGroup:
     group = ConsumerGroup(classic.group_id)
     for member in members:
         group.put_member(member)
-    group.record(
-        ConsumerGroupMetadataKey(group_id=group.group_id),
-        ConsumerGroupMetadataValue(
-            epoch=classic.generation, metadata_hash=hash_of_topics(group.topic_names(), now.image)
-        ),
-    )
+    group.put_epoch(classic.generation, hash_topics(group.topic_names(), ctx.image))
     for member in members:
-        group.put_target(member.member_id, {t: frozenset(each) for t, each in member.assigned.items()})
-    group.put_assignment_epoch(classic.generation, now.moment)
+        group.put_target(member.member_id, assignment_in(member.assigned))
+    group.put_assignment_epoch(classic.generation, ctx.now)
     for member in members:
         group.put_progress(member)
-    group.resume(now.moment, settings.session_timeout_ms)
+    group.resume(ctx.now, settings.session_timeout_ms)
     return group
 
 
-def _upgraded_member(classic: ClassicGroup, member: ClassicMember, now: Situation) -> Member:
+def _upgrade_member(classic: ClassicGroup, member: ClassicMember, ctx: ConsumerContext) -> Member:
     protocols = member.protocols
-    if classic.protocol_name is not None:  # the one in use first: a KIP-848 group looks at that
+    if classic.protocol_name is not None:  # the selected one first: a KIP-848 group uses the first
         protocols = tuple(sorted(protocols, key=lambda each: each[0] != classic.protocol_name))
-    said = decode_subscription(protocols[0][1] if protocols else b"")
-    held: Holding = {
+    subscription = decode_subscription(protocols[0][1] if protocols else b"")
+    assigned: Holding = {
         topic_id: dict.fromkeys(partitions, classic.generation)
-        for topic_id, partitions in decode_assignment(member.assignment, now.image).items()
+        for topic_id, partitions in decode_assignment(member.assignment, ctx.image).items()
     }
     return Member(
         member_id=member.member_id,
         instance_id=member.instance_id,
-        rack_id=said.rack_id,
+        rack_id=subscription.rack_id,
         client_id=member.client_id,
         client_host=member.client_host,
-        topic_names=frozenset(said.topics),
+        topic_names=frozenset(subscription.topics),
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         classic=ClassicProtocols(member.session_timeout_ms, protocols),
         epoch=classic.generation,
         previous_epoch=classic.generation,
-        assigned=held,
+        assigned=assigned,
     )
 
 
 def can_downgrade(group: ConsumerGroup, settings: ConsumerSettings) -> bool:
-    """Whether only classic members are left, at least one, and they may be a classic group."""
+    """Whether the group has members, all of them classic, and may become a classic group."""
     return (
         settings.allows_downgrade
         and 0 < len(group.members) <= settings.classic_size_max
@@ -96,14 +80,14 @@ def can_downgrade(group: ConsumerGroup, settings: ConsumerSettings) -> bool:
     )
 
 
-def downgraded(group: ConsumerGroup, settings: GroupSettings, now: Situation) -> ClassicGroup:
-    """The classic group that a KIP-848 group with only classic members becomes: stable, with everyone's target."""
-    classic = ClassicGroup(group.group_id, settings, now.moment.wall_ms)
+def downgrade(group: ConsumerGroup, settings: GroupSettings, ctx: ConsumerContext) -> ClassicGroup:
+    """Return a stable classic group with the same members and their target assignments."""
+    classic = ClassicGroup(group.group_id, settings, ctx.now.wall_ms)
     classic.generation = group.epoch
     for member in group.members.values():
         assert member.classic is not None, "only classic members are left"
-        made = ClassicMember(
-            member.member_id,
+        classic_member = ClassicMember(
+            member_id=member.member_id,
             instance_id=member.instance_id,
             client_id=member.client_id,
             client_host=member.client_host,
@@ -111,11 +95,12 @@ def downgraded(group: ConsumerGroup, settings: GroupSettings, now: Situation) ->
             rebalance_timeout_ms=member.rebalance_timeout_ms,
             protocols=member.classic.protocols,
         )
-        classic.add(made, CONSUMER_PROTOCOL)
+        classic.add(classic_member, CONSUMER_PROTOCOL)
     classic.protocol_name = classic.elect_protocol()
-    for made in classic.members.values():
-        target = group.target.get(made.member_id, NOTHING)
-        made.assignment = encode_assignment(target, made.metadata(classic.protocol_name), now.image)
+    for classic_member in classic.members.values():
+        target = group.target.get(classic_member.member_id, NOTHING)
+        metadata = classic_member.metadata(classic.protocol_name)
+        classic_member.assignment = encode_assignment(target, metadata, ctx.image)
     classic.read_subscriptions()
     classic.state = State.STABLE
     return classic

@@ -1,19 +1,20 @@
-"""One step of a member towards its target (KIP-848): give up what is not its own, then take what is free.
+"""One step of a member towards its target (KIP-848): revoke partitions of other members, then take the free ones.
 
-Pure. A partition changes hands in this order: its holder is told to give it up, says in a heartbeat that it did, and
-only then is it given to its next holder. So at no time do two members hold it.
+Pure. A partition moves in this order: its owner receives an assignment without it, confirms the revocation in a
+heartbeat, and only then does the next owner get it. So two members never own a partition at the same time.
 """
 
 from collections.abc import Callable
 
 import msgspec
 
-from penstock.groups.consumer.member import Assignment, Holding, Member
+from penstock.groups.base.assignment import Assignment
+from penstock.groups.consumer.member import Holding, Member
 from penstock.groups.consumer.states import TRANSITIONS, Finding, MemberState
 
 
 class Goal(msgspec.Struct, frozen=True):
-    """Where a member is to get. What it no longer subscribes to is taken out of `target` beforehand (KIP-1263)."""
+    """The target of a member, without topics that it no longer subscribes to (KIP-1263)."""
 
     epoch: int
     target: Assignment
@@ -28,42 +29,39 @@ def is_reconciled(member: Member, goal: Goal) -> bool:
 
 
 def reconcile(
-    member: Member, goal: Goal, reported: Assignment | None, is_free: Callable[[bytes, int], bool]
+    member: Member, goal: Goal, owned: Assignment | None, is_free: Callable[[bytes, int], bool]
 ) -> Member:
-    """The member's next version, or itself when it cannot get on.
+    """Return the member's next version, or the member itself when it cannot make progress.
 
-    `reported` is what it says it holds, None when it says nothing.
+    `owned` are the partitions that it reports to own, None when it reports nothing.
     """
     if is_reconciled(member, goal):
         return member
     epoch = member.epoch
     if member.state is MemberState.UNREVOKED_PARTITIONS:
-        if _holds_any(reported, member.revoking):
+        if _may_own_any(owned, member.revoking):
             return member
         epoch = min(epoch + 1, goal.epoch)
     kept: dict[bytes, dict[int, int]] = {}
-    given_up: dict[bytes, dict[int, int]] = {}
+    revoked: dict[bytes, dict[int, int]] = {}
     for topic_id, epochs in member.assigned.items():
         target = goal.target.get(topic_id, frozenset())
         for partition, since in epochs.items():
-            part = kept if partition in target else given_up
+            part = kept if partition in target else revoked
             part.setdefault(topic_id, {})[partition] = since
-    if given_up and _holds_any(reported, given_up):
-        return _moved(member, Finding.MUST_REVOKE, epoch, kept, given_up)
+    if revoked and _may_own_any(owned, revoked):
+        return _move(member, Finding.MUST_REVOKE, epoch, kept, revoked)
     must_wait = False
     for topic_id, partitions in goal.target.items():
-        held = kept.get(topic_id, {})
-        for partition in partitions:
-            if partition in held:
-                continue
+        for partition in partitions.difference(kept.get(topic_id, ())):
             if is_free(topic_id, partition):
                 kept.setdefault(topic_id, {})[partition] = goal.epoch
             else:
                 must_wait = True
-    return _moved(member, Finding.MUST_WAIT if must_wait else Finding.HAS_ALL, goal.epoch, kept, {})
+    return _move(member, Finding.MUST_WAIT if must_wait else Finding.HAS_ALL, goal.epoch, kept, {})
 
 
-def _moved(member: Member, finding: Finding, epoch: int, assigned: Holding, revoking: Holding) -> Member:
+def _move(member: Member, finding: Finding, epoch: int, assigned: Holding, revoking: Holding) -> Member:
     state = TRANSITIONS[member.state][finding]
     if (state, epoch, assigned, revoking) == (member.state, member.epoch, member.assigned, member.revoking):
         return member
@@ -77,10 +75,8 @@ def _moved(member: Member, finding: Finding, epoch: int, assigned: Holding, revo
     )
 
 
-def _holds_any(reported: Assignment | None, partitions: Holding) -> bool:
-    """Whether it may still hold one of these: who says nothing may."""
-    if reported is None:
+def _may_own_any(owned: Assignment | None, partitions: Holding) -> bool:
+    """Whether the member may still own one of these. A member that reports nothing may."""
+    if owned is None:
         return True
-    return any(
-        not reported.get(topic_id, frozenset()).isdisjoint(each) for topic_id, each in partitions.items()
-    )
+    return any(not owned.get(topic_id, frozenset()).isdisjoint(each) for topic_id, each in partitions.items())

@@ -1,86 +1,47 @@
-"""The records of a KIP-848 group in `__consumer_offsets`, in Kafka's own form, framed as `groups.record_kinds` says.
+"""The records of a KIP-848 group in `__consumer_offsets`, in Kafka's format, framed as `base.record_codec` describes.
 
-3   ConsumerGroupMetadata                  the group's epoch, and a hash of the topics that it reads (KIP-1101)
-4   ConsumerGroupPartitionMetadata         what brokers wrote before there was that hash: read, and then removed
-5   ConsumerGroupMemberMetadata            what a member said of itself
-6   ConsumerGroupTargetAssignmentMetadata  the epoch of the target assignment, and when it was made
-7   ConsumerGroupTargetAssignmentMember    a member's part of the target
-8   ConsumerGroupCurrentMemberAssignment   how far a member is
-16  ConsumerGroupRegularExpression         the topics that a pattern stands for
+3   ConsumerGroupMetadata                  the group epoch, and a hash of the subscribed topics (KIP-1101)
+4   ConsumerGroupPartitionMetadata         written by brokers before KIP-1101; read, and then deleted
+5   ConsumerGroupMemberMetadata            the client and the subscription of a member
+6   ConsumerGroupTargetAssignmentMetadata  the epoch and the time of the target assignment
+7   ConsumerGroupTargetAssignmentMember    the target assignment of a member
+8   ConsumerGroupCurrentMemberAssignment   the epoch and the partitions of a member
+16  ConsumerGroupRegularExpression         the topics that match a pattern
 """
 
 from typing import Final
 
-from penstock.groups.record_kinds import RecordKinds
-from penstock.protocol.messages import (
-    consumer_group_current_member_assignment_record,
-    consumer_group_member_metadata_record,
-    consumer_group_metadata_record,
-    consumer_group_partition_metadata_record,
-    consumer_group_regular_expression_record,
-    consumer_group_target_assignment_member_record,
-    consumer_group_target_assignment_metadata_record,
-)
-from penstock.protocol.messages.consumer_group_current_member_assignment_record import (
-    ConsumerGroupCurrentMemberAssignmentKey,
-    ConsumerGroupCurrentMemberAssignmentValue,
-)
-from penstock.protocol.messages.consumer_group_member_metadata_record import (
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMemberMetadataValue,
-)
-from penstock.protocol.messages.consumer_group_metadata_record import (
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
-)
-from penstock.protocol.messages.consumer_group_partition_metadata_record import (
-    ConsumerGroupPartitionMetadataKey,
-    ConsumerGroupPartitionMetadataValue,
-)
-from penstock.protocol.messages.consumer_group_regular_expression_record import (
-    ConsumerGroupRegularExpressionKey,
-    ConsumerGroupRegularExpressionValue,
-)
-from penstock.protocol.messages.consumer_group_target_assignment_member_record import (
-    ConsumerGroupTargetAssignmentMemberKey,
-    ConsumerGroupTargetAssignmentMemberValue,
-)
-from penstock.protocol.messages.consumer_group_target_assignment_metadata_record import (
-    ConsumerGroupTargetAssignmentMetadataKey,
-    ConsumerGroupTargetAssignmentMetadataValue,
+from penstock.groups.base.epoch_group import RecordType, RecordTypes
+from penstock.groups.base.record_codec import RecordCodec
+from penstock.protocol.messages import consumer_group_current_member_assignment_record as progress
+from penstock.protocol.messages import consumer_group_member_metadata_record as member
+from penstock.protocol.messages import consumer_group_metadata_record as group
+from penstock.protocol.messages import consumer_group_partition_metadata_record as partition_metadata
+from penstock.protocol.messages import consumer_group_regular_expression_record as regex
+from penstock.protocol.messages import consumer_group_target_assignment_member_record as target
+from penstock.protocol.messages import consumer_group_target_assignment_metadata_record as target_epoch
+
+GroupKey = group.ConsumerGroupMetadataKey
+PartitionMetadataKey = partition_metadata.ConsumerGroupPartitionMetadataKey
+RegexKey = regex.ConsumerGroupRegularExpressionKey
+ResolvedRegex = regex.ConsumerGroupRegularExpressionValue
+
+TYPES: Final = RecordTypes(
+    group=RecordType(GroupKey, group.ConsumerGroupMetadataValue),
+    member=RecordType(member.ConsumerGroupMemberMetadataKey, member.ConsumerGroupMemberMetadataValue),
+    progress=RecordType(
+        progress.ConsumerGroupCurrentMemberAssignmentKey, progress.ConsumerGroupCurrentMemberAssignmentValue
+    ),
+    target=RecordType(
+        target.ConsumerGroupTargetAssignmentMemberKey, target.ConsumerGroupTargetAssignmentMemberValue
+    ),
+    target_epoch=RecordType(
+        target_epoch.ConsumerGroupTargetAssignmentMetadataKey,
+        target_epoch.ConsumerGroupTargetAssignmentMetadataValue,
+    ),
+    target_topic=target.TopicPartition,
 )
 
-Key = (
-    ConsumerGroupMetadataKey
-    | ConsumerGroupPartitionMetadataKey
-    | ConsumerGroupMemberMetadataKey
-    | ConsumerGroupTargetAssignmentMetadataKey
-    | ConsumerGroupTargetAssignmentMemberKey
-    | ConsumerGroupCurrentMemberAssignmentKey
-    | ConsumerGroupRegularExpressionKey
-)
-Value = (
-    ConsumerGroupMetadataValue
-    | ConsumerGroupPartitionMetadataValue
-    | ConsumerGroupMemberMetadataValue
-    | ConsumerGroupTargetAssignmentMetadataValue
-    | ConsumerGroupTargetAssignmentMemberValue
-    | ConsumerGroupCurrentMemberAssignmentValue
-    | ConsumerGroupRegularExpressionValue
-)
-Change = tuple[Key, Value | None]
-"""One record: what it is about and what holds from now on; None forgets it."""
-
-_KINDS: Final[RecordKinds[Key, Value]] = RecordKinds(
-    {
-        ConsumerGroupMetadataKey: consumer_group_metadata_record,
-        ConsumerGroupPartitionMetadataKey: consumer_group_partition_metadata_record,
-        ConsumerGroupMemberMetadataKey: consumer_group_member_metadata_record,
-        ConsumerGroupTargetAssignmentMetadataKey: consumer_group_target_assignment_metadata_record,
-        ConsumerGroupTargetAssignmentMemberKey: consumer_group_target_assignment_member_record,
-        ConsumerGroupCurrentMemberAssignmentKey: consumer_group_current_member_assignment_record,
-        ConsumerGroupRegularExpressionKey: consumer_group_regular_expression_record,
-    }
-)
-encode = _KINDS.encode
-decode = _KINDS.decode
+_CODEC: Final = RecordCodec([group, partition_metadata, member, target_epoch, target, progress, regex])
+encode = _CODEC.encode
+decode = _CODEC.decode

@@ -1,12 +1,10 @@
-"""The states of a KIP-848 group and of its members, and every way a member gets from one state to another.
+"""The states of a member of a KIP-848 group, and every transition between them.
 
-A member
+STABLE                has every partition of its target.
+UNREVOKED_PARTITIONS  has to revoke partitions and has not confirmed it yet; it stays in its epoch.
+UNRELEASED_PARTITIONS is in the target's epoch, but other members still own partitions of its target.
 
-STABLE                has all of its target that it can have.
-UNREVOKED_PARTITIONS  was told to give partitions up and has not yet said that it did; it stays in its epoch.
-UNRELEASED_PARTITIONS is in the target's epoch, but others still hold partitions that it is to get.
-
-A group has no transitions of its own: its state says how far its members are.
+A group has no transitions of its own: its state follows from the states of its members.
 """
 
 import enum
@@ -14,7 +12,7 @@ from collections.abc import Mapping
 
 
 class MemberState(enum.IntEnum):
-    """The numbers are those of the records."""
+    """The numbers are those in the records."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -22,37 +20,20 @@ class MemberState(enum.IntEnum):
 
 
 class Finding(enum.Enum):
-    """What comparing a member's partitions with its target shows; it moves the member on."""
+    """The result of comparing a member's partitions with its target."""
 
-    MUST_REVOKE = "it holds partitions that are not for it"
-    MUST_WAIT = "others hold partitions that are for it"
-    HAS_ALL = "it holds what is for it"
+    MUST_REVOKE = "it owns partitions outside its target"
+    MUST_WAIT = "other members own partitions of its target"
+    HAS_ALL = "it owns its whole target"
 
 
 TRANSITIONS: Mapping[MemberState, Mapping[Finding, MemberState]] = {
-    MemberState.STABLE: {  # once there is a newer target, or it reads a topic no longer
+    state: {
         Finding.MUST_REVOKE: MemberState.UNREVOKED_PARTITIONS,
         Finding.MUST_WAIT: MemberState.UNRELEASED_PARTITIONS,
         Finding.HAS_ALL: MemberState.STABLE,
-    },
-    MemberState.UNREVOKED_PARTITIONS: {  # once it said that it gave up what it was told to
-        Finding.MUST_REVOKE: MemberState.UNREVOKED_PARTITIONS,
-        Finding.MUST_WAIT: MemberState.UNRELEASED_PARTITIONS,
-        Finding.HAS_ALL: MemberState.STABLE,
-    },
-    MemberState.UNRELEASED_PARTITIONS: {  # at every heartbeat
-        Finding.MUST_REVOKE: MemberState.UNREVOKED_PARTITIONS,
-        Finding.MUST_WAIT: MemberState.UNRELEASED_PARTITIONS,
-        Finding.HAS_ALL: MemberState.STABLE,
-    },
+    }
+    for state in MemberState
 }
-
-
-class GroupState(enum.Enum):
-    """The values are the names that clients are told."""
-
-    EMPTY = "Empty"
-    ASSIGNING = "Assigning"
-    RECONCILING = "Reconciling"
-    STABLE = "Stable"
-    DEAD = "Dead"
+"""STABLE is left when the target changes or the member unsubscribes, UNREVOKED_PARTITIONS when it has confirmed the
+revocation, UNRELEASED_PARTITIONS at any heartbeat."""

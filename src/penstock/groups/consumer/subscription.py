@@ -1,32 +1,32 @@
-"""What the members of a KIP-848 group read, and when a change of it begins a new epoch."""
+"""The subscriptions of a KIP-848 group, and the topics that match its patterns. Changes begin a new epoch."""
 
-import hashlib
 import logging
 from collections.abc import Callable
 
-from penstock.cluster.metadata.image import MetadataImage
+from penstock.config.patterns.automaton import Pattern
+from penstock.config.patterns.syntax import InvalidPattern
+from penstock.groups.base.topics import hash_topics
+from penstock.groups.consumer.context import ConsumerContext
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import Member
-from penstock.groups.consumer.regex.automaton import Matcher
-from penstock.groups.consumer.regex.syntax import InvalidPattern
-from penstock.groups.consumer.situation import Situation
-from penstock.protocol.messages.consumer_group_regular_expression_record import (
-    ConsumerGroupRegularExpressionValue,
-)
+from penstock.groups.consumer.records import ResolvedRegex
 
 log = logging.getLogger(__name__)
+
+_STEPS_MAX = 5000
+_WORK_MAX = 500_000  # visits to steps for all topics; about a tenth of a second
 
 
 def subscribe(
     group: ConsumerGroup,
     before: Member | None,
     member: Member,
-    now: Situation,
-    topics_of_regex: ConsumerGroupRegularExpressionValue | None = None,
+    ctx: ConsumerContext,
+    resolved: ResolvedRegex | None = None,
 ) -> None:
-    """Take in what a member says of itself; `before` is its last version, None for a new one.
+    """Record a new or changed member; `before` is its last version.
 
-    With a pattern that is new to the group come its topics, because finding them may fail.
+    The caller resolves a pattern that is new to the group, because that may fail.
     """
     is_changed = before is None or (before.topic_names, before.topic_regex) != (
         member.topic_names,
@@ -34,87 +34,70 @@ def subscribe(
     )
     if before is None or before.metadata() != member.metadata():
         group.put_member(member)
-    if topics_of_regex is not None and member.topic_regex not in group.regexes:
-        group.put_regex(member.topic_regex, topics_of_regex)
+    if resolved is not None and member.topic_regex not in group.regexes:
+        group.put_regex(member.topic_regex, resolved)
     old_regex = member.topic_regex if before is None else before.topic_regex
     if old_regex in group.regexes and not group.has_subscriber(old_regex):
         group.put_regex(old_regex, None)
     if is_changed or group.must_refresh:
-        refresh(group, now, is_changed=is_changed)
+        refresh(group, ctx, is_changed=is_changed)
 
 
-def refresh(group: ConsumerGroup, now: Situation, *, is_changed: bool) -> None:
-    """Begin a new epoch if the subscriptions changed or the topics did."""
+def refresh(group: ConsumerGroup, ctx: ConsumerContext, *, is_changed: bool) -> None:
+    """Begin a new epoch if the subscriptions or the topics changed."""
     group.must_refresh = False
-    metadata_hash = hash_of_topics(group.topic_names(), now.image)
+    metadata_hash = hash_topics(group.topic_names(), ctx.image)
     if is_changed or metadata_hash != group.metadata_hash:
         group.bump_epoch(metadata_hash)
 
 
-def resolved(
-    regex: str, now: Situation, may_describe: Callable[[str], bool]
-) -> ConsumerGroupRegularExpressionValue:
-    """The topics that a pattern stands for now, internal ones too, as in Kafka. Raises `InvalidPattern`."""
-    matches = Matcher(regex).matches
-    return ConsumerGroupRegularExpressionValue(
-        topics=sorted(filter(may_describe, filter(matches, now.image.topics))),
-        version=now.image.offset,
-        timestamp=now.moment.wall_ms,
-    )
+def resolve(regex: str, ctx: ConsumerContext, may_describe: Callable[[str], bool]) -> ResolvedRegex:
+    """Find the topics that match a pattern, internal ones too, as Kafka does. Raises `InvalidPattern`."""
+    matches = _pattern(regex).matches
+    return _resolved(sorted(filter(may_describe, filter(matches, ctx.image.topics))), ctx)
 
 
-def follow_topics(group: ConsumerGroup, made: set[str], now: Situation) -> None:
-    """Those that are gone leave the group's patterns at once; those that were made wait for `see_new_topics`."""
-    if group.unseen_topics is not None:
-        group.unseen_topics |= made
+def _pattern(regex: str) -> Pattern:
+    return Pattern(regex, steps_max=_STEPS_MAX, work_max=_WORK_MAX)
+
+
+def _resolved(topics: list[str], ctx: ConsumerContext) -> ResolvedRegex:
+    return ResolvedRegex(topics=topics, version=ctx.image.offset, timestamp=ctx.now.wall_ms)
+
+
+def on_topics_changed(group: ConsumerGroup, created: set[str], ctx: ConsumerContext) -> None:
+    """Remove deleted topics from the group's patterns at once. Created topics wait for `match_created_topics`."""
+    if group.unmatched_topics is not None:
+        group.unmatched_topics |= created
     for regex in list(group.regexes):
-        _follow(group, regex, set(), now)
+        _update(group, regex, set(), ctx)
 
 
-def see_new_topics(group: ConsumerGroup, may_describe: Callable[[str], bool], now: Situation) -> None:
-    """See what the group's patterns stand for now that topics were made, as far as a member may know of them.
+def match_created_topics(
+    group: ConsumerGroup, may_describe: Callable[[str], bool], ctx: ConsumerContext
+) -> None:
+    """Match created topics against the group's patterns, as far as a member may describe them.
 
-    As in Kafka, the member that happens to come first decides for the group.
+    As in Kafka, the member that sends the next heartbeat decides for the group.
     """
-    unseen = now.image.topics if group.unseen_topics is None else group.unseen_topics
-    if unseen and group.regexes:
-        made = {name for name in unseen if name in now.image.topics and may_describe(name)}
+    unmatched = ctx.image.topics if group.unmatched_topics is None else group.unmatched_topics
+    if unmatched and group.regexes:
+        created = {name for name in unmatched if name in ctx.image.topics and may_describe(name)}
         for regex in list(group.regexes):
-            _follow(group, regex, made, now)
-    group.unseen_topics = set()
+            _update(group, regex, created, ctx)
+    group.unmatched_topics = set()
 
 
-def _follow(group: ConsumerGroup, regex: str, made: set[str], now: Situation) -> None:
+def _update(group: ConsumerGroup, regex: str, created: set[str], ctx: ConsumerContext) -> None:
     known = group.regexes[regex].topics
     try:
-        matching = set(filter(Matcher(regex).matches, made))
+        matching = set(filter(_pattern(regex).matches, created))
     except InvalidPattern as error:  # it was valid when a member sent it, but these names cost too much
-        log.warning("group %r does not get new topics for %r: %s", group.group_id, regex, error)
-        matching = set()
-    kept = {name for name in known if name in now.image.topics}
-    topics = sorted(kept | matching)
-    if topics != known:
-        value = ConsumerGroupRegularExpressionValue(
-            topics=topics, version=now.image.offset, timestamp=now.moment.wall_ms
+        log.warning(
+            "Cannot match new topics against a pattern: %s group=%s pattern=%s", error, group.group_id, regex
         )
-        group.put_regex(regex, value)
+        matching = set()
+    topics = sorted({name for name in known if name in ctx.image.topics} | matching)
+    if topics != known:
+        group.put_regex(regex, _resolved(topics, ctx))
         group.must_refresh = True
-
-
-def hash_of_topics(names: set[str], image: MetadataImage) -> int:
-    """A number that changes when one of these topics is made, deleted, grows or moves to other racks (KIP-1101).
-
-    0 when none of them exists. Other brokers' hashes need not be the same: a group that they wrote gets one epoch more.
-    """
-    topics = sorted(name for name in names if name in image.topics)
-    if not topics:
-        return 0
-    racks = {broker.broker_id: broker.rack or "" for broker in image.brokers.values()}
-    digest = hashlib.blake2b(digest_size=8)
-    for name in topics:
-        topic = image.topics[name]
-        digest.update(b"%s%b%d;" % (name.encode(), topic.topic_id, len(topic.partitions)))
-        if any(racks.values()):
-            for partition in topic.partitions.values():
-                digest.update(",".join(sorted({racks.get(each, "") for each in partition.replicas})).encode())
-    return int.from_bytes(digest.digest(), "big", signed=True) or 1

@@ -1,25 +1,25 @@
-"""A share group as ShareGroupDescribe shows it."""
+"""Describes a share group for ShareGroupDescribe."""
 
-from penstock.cluster.metadata.image import MetadataImage
 from penstock.groups.share import assignor
+from penstock.groups.share.context import ShareContext
 from penstock.groups.share.group import ShareGroup
 from penstock.groups.share.member import ShareMember
 from penstock.protocol.messages import share_group_describe as wire
 
 
-def described(group: ShareGroup, image: MetadataImage) -> wire.DescribedGroup:
+def describe(group: ShareGroup, ctx: ShareContext) -> wire.DescribedGroup:
     return wire.DescribedGroup(
         group_id=group.group_id,
         group_state=group.state.value,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=assignor.NAME,
-        members=[_member(each, image) for each in group.members.values()],
+        members=[_member(each, ctx) for each in group.members.values()],
     )
 
 
-def _member(member: ShareMember, image: MetadataImage) -> wire.Member:
-    """Topics that are gone have no name to be shown by."""
+def _member(member: ShareMember, ctx: ShareContext) -> wire.Member:
+    """Deleted topics have no name and are left out."""
     return wire.Member(
         member_id=member.member_id,
         rack_id=member.rack_id,
@@ -31,7 +31,7 @@ def _member(member: ShareMember, image: MetadataImage) -> wire.Member:
             topic_partitions=[
                 wire.TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=sorted(partitions))
                 for topic_id, partitions in sorted(member.assigned.items())
-                if (topic := image.topics_by_id.get(topic_id)) is not None
+                if (topic := ctx.image.topics_by_id.get(topic_id)) is not None
             ]
         ),
     )

@@ -1,29 +1,22 @@
-"""One member of a share group: what it said of itself, and what it was told to read.
+"""One member of a share group."""
 
-Values, never changed in place: the group replaces a member by its next version, as its records say.
-"""
+from typing import Any
 
 import msgspec
 
-from penstock.groups.consumer.member import JOIN_EPOCH, Assignment
-from penstock.groups.consumer.states import MemberState
+from penstock.groups.base.assignment import NOTHING, Assignment, topic_messages
+from penstock.groups.base.member import EpochMember
 from penstock.protocol.messages.share_group_current_member_assignment_record import (
     ShareGroupCurrentMemberAssignmentValue,
     TopicPartitions,
 )
 from penstock.protocol.messages.share_group_member_metadata_record import ShareGroupMemberMetadataValue
 
+_STABLE = 0  # the only state: several members may read a partition, so that no member waits for another
 
-class ShareMember(msgspec.Struct, frozen=True, kw_only=True):
-    member_id: str
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    topic_names: frozenset[str] = frozenset()
 
-    epoch: int = JOIN_EPOCH
-    previous_epoch: int = -1
-    assigned: Assignment = {}
+class ShareMember(EpochMember, frozen=True, kw_only=True):
+    assigned: Assignment = NOTHING
 
     def metadata(self) -> ShareGroupMemberMetadataValue:
         return ShareGroupMemberMetadataValue(
@@ -33,30 +26,17 @@ class ShareMember(msgspec.Struct, frozen=True, kw_only=True):
             subscribed_topic_names=sorted(self.topic_names),
         )
 
-    def with_metadata(self, value: ShareGroupMemberMetadataValue) -> "ShareMember":
-        return msgspec.structs.replace(
-            self,
-            rack_id=value.rack_id,
-            client_id=value.client_id,
-            client_host=value.client_host,
-            topic_names=frozenset(value.subscribed_topic_names),
-        )
-
     def progress(self) -> ShareGroupCurrentMemberAssignmentValue:
         return ShareGroupCurrentMemberAssignmentValue(
             member_epoch=self.epoch,
             previous_member_epoch=self.previous_epoch,
-            state=MemberState.STABLE,  # nothing is ever waited for: many may read a partition
-            assigned_partitions=[
-                TopicPartitions(topic_id=topic_id, partitions=sorted(partitions))
-                for topic_id, partitions in sorted(self.assigned.items())
-            ],
+            state=_STABLE,
+            assigned_partitions=topic_messages(self.assigned, TopicPartitions),
         )
 
-    def with_progress(self, value: ShareGroupCurrentMemberAssignmentValue) -> "ShareMember":
-        return msgspec.structs.replace(
-            self,
-            epoch=value.member_epoch,
-            previous_epoch=value.previous_member_epoch,
-            assigned={each.topic_id: frozenset(each.partitions) for each in value.assigned_partitions},
-        )
+    def with_progress(self, value: Any) -> "ShareMember":
+        assigned = {each.topic_id: frozenset(each.partitions) for each in value.assigned_partitions}
+        return msgspec.structs.replace(super().with_progress(value), assigned=assigned)
+
+    def without_progress(self) -> "ShareMember":
+        return msgspec.structs.replace(super().without_progress(), assigned={})

@@ -1,14 +1,14 @@
-"""The records of a share group in `__consumer_offsets`, in Kafka's own form, framed as `groups.record_kinds` says.
+"""The records of a share group in `__consumer_offsets`, in Kafka's format, framed as `base.record_codec` describes.
 
-10  ShareGroupMemberMetadata            what a member said of itself
-11  ShareGroupMetadata                  the group's epoch, and a hash of the topics that it reads
-12  ShareGroupTargetAssignmentMetadata  the epoch of the target assignment, and when it was made
-13  ShareGroupTargetAssignmentMember    a member's part of the target
-14  ShareGroupCurrentMemberAssignment   what a member was told, and in which epoch
+10  ShareGroupMemberMetadata            the client and the subscription of a member
+11  ShareGroupMetadata                  the group epoch, and a hash of the subscribed topics
+12  ShareGroupTargetAssignmentMetadata  the epoch and the time of the target assignment
+13  ShareGroupTargetAssignmentMember    the target assignment of a member
+14  ShareGroupCurrentMemberAssignment   the epoch and the partitions of a member
 15  ShareGroupStatePartitionMetadata    the share partitions that the share coordinator has, gets and loses
 
-The tombstone of 11 has a header `epoch`, an i32: the last epoch of the deleted group. One that is made under its name
-goes on from there. Kafka passes headers over.
+The tombstone of 11 has a header `epoch`, an i32: the last epoch of the deleted group. A new group of the same name
+continues from there. Kafka ignores headers.
 """
 
 import struct
@@ -17,72 +17,38 @@ from typing import Final
 
 import msgspec
 
-from penstock.groups.record_kinds import RecordKinds
-from penstock.protocol.messages import (
-    share_group_current_member_assignment_record,
-    share_group_member_metadata_record,
-    share_group_metadata_record,
-    share_group_state_partition_metadata_record,
-    share_group_target_assignment_member_record,
-    share_group_target_assignment_metadata_record,
-)
-from penstock.protocol.messages.share_group_current_member_assignment_record import (
-    ShareGroupCurrentMemberAssignmentKey,
-    ShareGroupCurrentMemberAssignmentValue,
-)
-from penstock.protocol.messages.share_group_member_metadata_record import (
-    ShareGroupMemberMetadataKey,
-    ShareGroupMemberMetadataValue,
-)
-from penstock.protocol.messages.share_group_metadata_record import (
-    ShareGroupMetadataKey,
-    ShareGroupMetadataValue,
-)
-from penstock.protocol.messages.share_group_state_partition_metadata_record import (
-    ShareGroupStatePartitionMetadataKey,
-    ShareGroupStatePartitionMetadataValue,
-)
-from penstock.protocol.messages.share_group_target_assignment_member_record import (
-    ShareGroupTargetAssignmentMemberKey,
-    ShareGroupTargetAssignmentMemberValue,
-)
-from penstock.protocol.messages.share_group_target_assignment_metadata_record import (
-    ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMetadataValue,
-)
+from penstock.groups.base.epoch_group import RecordType, RecordTypes
+from penstock.groups.base.record_codec import RecordCodec
+from penstock.protocol.messages import share_group_current_member_assignment_record as progress
+from penstock.protocol.messages import share_group_member_metadata_record as member
+from penstock.protocol.messages import share_group_metadata_record as group
+from penstock.protocol.messages import share_group_state_partition_metadata_record as state_partitions
+from penstock.protocol.messages import share_group_target_assignment_member_record as target
+from penstock.protocol.messages import share_group_target_assignment_metadata_record as target_epoch
 from penstock.protocol.records.builder import NewRecord
 
-Key = (
-    ShareGroupMemberMetadataKey
-    | ShareGroupMetadataKey
-    | ShareGroupTargetAssignmentMetadataKey
-    | ShareGroupTargetAssignmentMemberKey
-    | ShareGroupCurrentMemberAssignmentKey
-    | ShareGroupStatePartitionMetadataKey
-)
-Value = (
-    ShareGroupMemberMetadataValue
-    | ShareGroupMetadataValue
-    | ShareGroupTargetAssignmentMetadataValue
-    | ShareGroupTargetAssignmentMemberValue
-    | ShareGroupCurrentMemberAssignmentValue
-    | ShareGroupStatePartitionMetadataValue
-)
-Change = tuple[Key, Value | None]
-"""One record: what it is about and what holds from now on; None forgets it."""
+GroupKey = group.ShareGroupMetadataKey
+StatePartitionsKey = state_partitions.ShareGroupStatePartitionMetadataKey
 
-_KINDS: Final[RecordKinds[Key, Value]] = RecordKinds(
-    {
-        ShareGroupMemberMetadataKey: share_group_member_metadata_record,
-        ShareGroupMetadataKey: share_group_metadata_record,
-        ShareGroupTargetAssignmentMetadataKey: share_group_target_assignment_metadata_record,
-        ShareGroupTargetAssignmentMemberKey: share_group_target_assignment_member_record,
-        ShareGroupCurrentMemberAssignmentKey: share_group_current_member_assignment_record,
-        ShareGroupStatePartitionMetadataKey: share_group_state_partition_metadata_record,
-    }
+TYPES: Final = RecordTypes(
+    group=RecordType(GroupKey, group.ShareGroupMetadataValue),
+    member=RecordType(member.ShareGroupMemberMetadataKey, member.ShareGroupMemberMetadataValue),
+    progress=RecordType(
+        progress.ShareGroupCurrentMemberAssignmentKey, progress.ShareGroupCurrentMemberAssignmentValue
+    ),
+    target=RecordType(
+        target.ShareGroupTargetAssignmentMemberKey, target.ShareGroupTargetAssignmentMemberValue
+    ),
+    target_epoch=RecordType(
+        target_epoch.ShareGroupTargetAssignmentMetadataKey,
+        target_epoch.ShareGroupTargetAssignmentMetadataValue,
+    ),
+    target_topic=target.TopicPartition,
 )
-encode = _KINDS.encode
-decode = _KINDS.decode
+
+_CODEC: Final = RecordCodec([member, group, target_epoch, target, progress, state_partitions])
+encode = _CODEC.encode
+decode = _CODEC.decode
 
 _EPOCH_HEADER: Final = "epoch"
 _EPOCH: Final = struct.Struct(">i")
@@ -93,7 +59,7 @@ def with_epoch(tombstone: NewRecord, epoch: int) -> NewRecord:
 
 
 def last_epoch(headers: Iterable[tuple[str, bytes | None]]) -> int | None:
-    """That of a tombstone, None when it was written without."""
+    """Return the epoch in the headers of a tombstone, None when it has none."""
     for name, value in headers:
         if name == _EPOCH_HEADER and value is not None and len(value) == _EPOCH.size:
             epoch: int = _EPOCH.unpack(value)[0]

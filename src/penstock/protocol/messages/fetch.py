@@ -32,11 +32,11 @@ from penstock.protocol.wire import (
     unsupported_version,
     write_array_length,
     write_compact_array_length,
-    write_compact_nullable_bytes,
+    write_compact_nullable_records,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
-    write_nullable_bytes,
+    write_nullable_records,
     write_string,
     write_tagged_fields,
     wrong_tag_size,
@@ -1283,7 +1283,7 @@ def _write_partition_data_v4(out: bytearray, message: PartitionData) -> None:
         write_array_length(out, len(aborted_transactions))
         for aborted_transactions_item in aborted_transactions:
             _write_aborted_transaction_v4(out, aborted_transactions_item)
-    write_nullable_bytes(out, message.records)
+    write_nullable_records(out, message.records)
 
 
 def _read_partition_data_v5(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
@@ -1326,7 +1326,7 @@ def _write_partition_data_v5(out: bytearray, message: PartitionData) -> None:
         write_array_length(out, len(aborted_transactions))
         for aborted_transactions_item in aborted_transactions:
             _write_aborted_transaction_v4(out, aborted_transactions_item)
-    write_nullable_bytes(out, message.records)
+    write_nullable_records(out, message.records)
 
 
 def _read_partition_data_v11(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
@@ -1371,7 +1371,7 @@ def _write_partition_data_v11(out: bytearray, message: PartitionData) -> None:
         for aborted_transactions_item in aborted_transactions:
             _write_aborted_transaction_v4(out, aborted_transactions_item)
     out += _PACKED_i.pack(message.preferred_read_replica)
-    write_nullable_bytes(out, message.records)
+    write_nullable_records(out, message.records)
 
 
 def _read_partition_data_v12(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
@@ -1432,7 +1432,7 @@ def _write_partition_data_v12(out: bytearray, message: PartitionData) -> None:
         for aborted_transactions_item in aborted_transactions:
             _write_aborted_transaction_v12(out, aborted_transactions_item)
     out += _PACKED_i.pack(message.preferred_read_replica)
-    write_compact_nullable_bytes(out, message.records)
+    write_compact_nullable_records(out, message.records)
     tagged: list[tuple[int, bytearray]] = []
     if message.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET:
         value = bytearray()

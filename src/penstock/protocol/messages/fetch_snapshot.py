@@ -26,8 +26,8 @@ from penstock.protocol.wire import (
     unsupported_field,
     unsupported_version,
     write_compact_array_length,
-    write_compact_bytes,
     write_compact_nullable_string,
+    write_compact_records,
     write_compact_string,
     write_tagged_fields,
     wrong_tag_size,
@@ -437,7 +437,7 @@ def _write_response_partition_snapshot_v0(out: bytearray, message: ResponseParti
     out += _PACKED_ih.pack(message.index, message.error_code)
     _write_response_snapshot_id_v0(out, message.snapshot_id)
     out += _PACKED_qq.pack(message.size, message.position)
-    write_compact_bytes(out, required_records(message.unaligned_records, "PartitionSnapshot.unaligned_records"))
+    write_compact_records(out, required_records(message.unaligned_records, "PartitionSnapshot.unaligned_records"))
     tagged: list[tuple[int, bytearray]] = []
     if message.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH:
         value = bytearray()

@@ -30,10 +30,10 @@ from penstock.protocol.wire import (
     unsupported_version,
     write_array_length,
     write_compact_array_length,
-    write_compact_nullable_bytes,
+    write_compact_nullable_records,
     write_compact_nullable_string,
     write_compact_string,
-    write_nullable_bytes,
+    write_nullable_records,
     write_nullable_string,
     write_string,
     write_tagged_fields,
@@ -122,7 +122,7 @@ def _read_partition_produce_data_v3(buf: Buffer, pos: int, budget: Budget) -> tu
 
 def _write_partition_produce_data_v3(out: bytearray, message: PartitionProduceData) -> None:
     out += _PACKED_i.pack(message.index)
-    write_nullable_bytes(out, message.records)
+    write_nullable_records(out, message.records)
 
 
 def _read_partition_produce_data_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionProduceData, int]:
@@ -138,7 +138,7 @@ def _read_partition_produce_data_v9(buf: Buffer, pos: int, budget: Budget) -> tu
 
 def _write_partition_produce_data_v9(out: bytearray, message: PartitionProduceData) -> None:
     out += _PACKED_i.pack(message.index)
-    write_compact_nullable_bytes(out, message.records)
+    write_compact_nullable_records(out, message.records)
     out.append(0)
 
 

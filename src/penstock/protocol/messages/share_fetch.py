@@ -26,8 +26,8 @@ from penstock.protocol.wire import (
     unsupported_field,
     unsupported_version,
     write_compact_array_length,
-    write_compact_bytes,
     write_compact_nullable_string,
+    write_compact_records,
     write_compact_string,
     write_int32s,
     write_int8s,
@@ -443,7 +443,7 @@ def _write_partition_data_v1(out: bytearray, message: PartitionData) -> None:
     out += _PACKED_h.pack(message.acknowledge_error_code)
     write_compact_nullable_string(out, message.acknowledge_error_message)
     _write_leader_id_and_epoch_v1(out, message.current_leader)
-    write_compact_bytes(out, required_records(message.records, "PartitionData.records"))
+    write_compact_records(out, required_records(message.records, "PartitionData.records"))
     acquired_records = message.acquired_records
     write_compact_array_length(out, len(acquired_records))
     for acquired_records_item in acquired_records:

@@ -1,6 +1,6 @@
 """Walk the records of a batch without making them: the check that every produced batch passes through.
 
-The costliest loop of the broker. It holds no classes and no dynamic tricks, so that mypyc can compile it.
+The costliest loop of the broker.
 Two ways through, which accept exactly the same bytes:
 - by columns, while records repeat the shape of the one before (same size, same field lengths): each structural
   byte is then a strided slice over the run, compared in C;

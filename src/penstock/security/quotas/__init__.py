@@ -1,1 +1,1 @@
-"""How much each user and client may do: which quota holds for whom, and how long who exceeds it must wait."""
+"""Quotas of users and clients: which one applies, and how long to throttle."""

@@ -1,7 +1,7 @@
-"""Which quota holds for a user and a client id.
+"""The quota that applies to a user and a client id.
 
 A quota is set for an entity: a user, a client id, or both together, each by name or as the default of all that have
-none of their own. The most specific one holds, and those it holds for together share it: a quota of a user is shared
+none of their own. The most specific one applies, and all that it applies to share it: a quota of a user is shared
 by all of the user's clients, one of a user and a client id is not. The order is Kafka's.
 """
 
@@ -34,7 +34,7 @@ class Share(msgspec.Struct, frozen=True):
 def share_of(
     quotas: Mapping[Entity, Mapping[str, float]], key: str, user: str, client_id: str
 ) -> Share | None:
-    """The quota `key` that holds for this user and client; None when nothing limits them."""
+    """The quota `key` of this user and client; None without a limit."""
     for of_user, of_client in (
         (user, client_id),
         (user, None),

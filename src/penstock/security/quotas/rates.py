@@ -1,4 +1,4 @@
-"""How fast somebody is, and how long they must wait to be as slow as they may; pure, given the time.
+"""Measured rates and throttle times. Pure: the time is an argument.
 
 `SampledRate` is Kafka's for bytes and request time: the average over the last samples. A burst counts until its sample
 is dropped. `TokenBucket` is the one for topic changes (KIP-599): credit grows with time up to a burst, and may go below
@@ -27,7 +27,7 @@ class SampledRate:
                 samples.popleft()
 
     def wait_ms(self, limit_per_second: float, now_ms: float) -> float:
-        """How long until the average is back at the limit, if nothing more is recorded; 0 when it is not above."""
+        """The time until the average is back at the limit without further records; 0 when it is not above."""
         window_ms = self._window_ms(now_ms)
         rate = sum(total for _, total in self._samples) / window_ms * 1000
         return max(0.0, (rate - limit_per_second) / limit_per_second * window_ms)
@@ -52,7 +52,7 @@ class TokenBucket:
         self._filled_ms = now_ms
 
     def wait_ms(self, limit_per_second: float, now_ms: float) -> float:
-        """How long until there is credit again; 0 while there is."""
+        """The time until there is credit again; 0 while there is."""
         self._fill(limit_per_second, now_ms)
         return max(0.0, -self._tokens / limit_per_second * 1000)
 

@@ -4,7 +4,7 @@
     server -> nonce s, HMAC(secret, "server", c, s, cluster id), cluster id
     client -> HMAC(secret, "client", c, s, cluster id)
 
-The server proves it first: a broker says nothing to an impostor. Nothing here knows of sockets.
+The server proves it first: a broker sends no proof to an impostor. No sockets here.
 """
 
 import hmac
@@ -29,7 +29,7 @@ class OtherCluster(ProofFailed):
 
 
 class ServerProof:
-    """One proof as the broker that was connected to sees it; over when `is_proved` is set, or when it has raised."""
+    """The server's side of one proof; it ends when `is_proved` is set, or when it raises."""
 
     __slots__ = ("_cluster_id", "_expected", "_nonce", "_secret", "is_proved")
 
@@ -41,7 +41,7 @@ class ServerProof:
         self.is_proved = False
 
     def step(self, received: bytes) -> bytes:
-        """Take the client's next message and give the answer. Raises `LoginRefused`."""
+        """Take the client's next message and return the response. Raises `LoginRefused`."""
         if self._expected is None:
             return self._challenge(received)
         if not hmac.compare_digest(received, self._expected):
@@ -60,10 +60,10 @@ class ServerProof:
 def client_proof(
     nonce: bytes, secret_of: Callable[[str], bytes | None]
 ) -> Generator[bytes, bytes, tuple[bytes, str]]:
-    """What the broker that connects sends; it is sent each answer. Returns the secret, and the cluster's id.
+    """The client's side: yields messages, is sent each response, returns the secret and the cluster's id.
 
-    `secret_of` gives the secret of the cluster with an id, None for one that this broker does not know; it may raise
-    `OtherCluster`. Raises `ProofFailed`.
+    `secret_of` returns the secret of a cluster id, None for an unknown one, or raises `OtherCluster`. Raises
+    `ProofFailed`.
     """
     answer = yield nonce
     server_nonce = answer[:NONCE_BYTES]

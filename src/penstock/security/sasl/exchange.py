@@ -1,4 +1,4 @@
-"""What all mechanisms have in common: they are given what the client sent, and give what to answer."""
+"""The interface of all SASL mechanisms."""
 
 from typing import Protocol
 
@@ -6,28 +6,28 @@ import msgspec
 
 
 class LoginRefused(Exception):
-    """The proof is not good. The text goes to the client, and does not say which part was wrong."""
+    """Authentication failed. The text goes to the client, and does not say which part was wrong."""
 
 
 class Granted(msgspec.Struct, frozen=True, kw_only=True):
-    """Who somebody has shown to be."""
+    """The authenticated user."""
 
     user: str
-    expires_at_ms: int | None = None  # of the wall clock: when the proof itself loses its worth
+    expires_at_ms: int | None = None  # of the wall clock: when the credentials expire
 
 
 class Exchange(Protocol):
-    """One login by one mechanism; it is over when `granted` is set, or when it has raised."""
+    """One login by one mechanism; it ends when `granted` is set, or when it raises."""
 
     granted: Granted | None
 
     def step(self, received: bytes) -> bytes:
-        """Take the client's next message and give the answer. Raises `LoginRefused`."""
+        """Take the client's next message and return the response. Raises `LoginRefused`."""
         ...
 
 
 def invalid_credentials(mechanism: str) -> LoginRefused:
-    """The one refusal for everything that a guesser could learn from."""
+    """The same error for all wrong credentials, so that an attacker learns nothing."""
     return LoginRefused(
         f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}"
     )

@@ -1,13 +1,13 @@
-"""The logins of one listener, by its settings as they hold when a connection comes."""
+"""The logins of one listener, by its current settings."""
 
 import logging
 from collections.abc import Callable
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.config.themes import network, security
-from penstock.observability.clock import Clock
-from penstock.observability.seldom import Seldom
+from penstock.config.settings import network, security
+from penstock.observability.log_limiter import LogLimiter
+from penstock.runtime.clock import Clock
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.sasl.login import Login
 from penstock.security.sasl.mechanisms import Mechanisms, mechanisms_of
@@ -28,7 +28,7 @@ class ListenerLogins:
         counts: IdentityCounts,
         clock: Clock,
     ) -> None:
-        """Raises `ConfigError` when the settings do not say who may log in."""
+        """Raises `ConfigError` for incomplete settings."""
         self._listener = listener
         self._config = config
         self._users = users
@@ -37,22 +37,22 @@ class ListenerLogins:
         self._clock = clock
         self._known = config()
         self._mechanisms = self._made()
-        self.seldom = Seldom(clock)
+        self.log_limiter = LogLimiter(clock)
         self.frame_bytes_max = self._known[security.SASL_SERVER_MAX_RECEIVE_SIZE]
         self.failed_delay_ms = self._known[network.CONNECTION_FAILED_AUTHENTICATION_DELAY_MS]
 
     def begin(self) -> Login:
-        """For a new connection."""
+        """The login of a new connection."""
         if self._config() is not self._known:
-            self._follow()
+            self._update()
         return Login(self._mechanisms, self._counts, self._clock)
 
-    def _follow(self) -> None:
+    def _update(self) -> None:
         self._known = self._config()
         try:
             self._mechanisms = self._made()
         except ConfigError as error:
-            log.error("listener %s goes on with the logins it had: %s", self._listener, error)  # noqa: TRY400
+            log.error("Kept the previous SASL settings of listener %s: %s", self._listener, error)  # noqa: TRY400
 
     def _made(self) -> Mechanisms:
         return mechanisms_of(self._known, self._listener, self._users, self._keys, self._clock)

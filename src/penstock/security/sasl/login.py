@@ -1,17 +1,17 @@
-"""The login of one connection: a handshake that names the mechanism, then the exchange, and later both again.
+"""The SASL login of one connection: handshake, exchange, and later re-authentication.
 
     NEW --handshake--> EXCHANGING --last step--> DONE --handshake (KIP-368)--> EXCHANGING --last step--> DONE
      |                      |                                                     |
      +----------------------+------------------ refused ------------------------+--> FAILED
 
-A connection whose login has run out answers nothing but a new handshake. A new login must be by the same mechanism and
-show the same user: the connection goes on, with all that was allowed on it.
+A connection whose login has expired accepts only a new handshake. Re-authentication must use the same mechanism and
+prove the same user.
 """
 
 import enum
 from typing import NamedTuple
 
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import Principal
 from penstock.security.sasl.exchange import Exchange, Granted, LoginRefused
@@ -29,16 +29,16 @@ class State(enum.Enum):
     FAILED = enum.auto()
 
 
-_TAKEN = {
+_ACCEPTED = {
     State.NEW: (API_VERSIONS, SASL_HANDSHAKE),
     State.EXCHANGING: (SASL_AUTHENTICATE,),
     State.FAILED: (),
 }
-"""Which requests are looked at before a login is done."""
+"""The requests that are accepted before a login is done."""
 
 
 class IllegalState(Exception):
-    """The request does not belong here; the text is for the client."""
+    """The request is not allowed in this state; the text is for the client."""
 
 
 class MechanismNotOffered(Exception):
@@ -46,7 +46,7 @@ class MechanismNotOffered(Exception):
 
 
 class Step(NamedTuple):
-    """What to answer, and for how long a login that is done now holds; 0 is for ever, or not done yet."""
+    """The response, and the lifetime of a completed login; 0: without limit, or not completed."""
 
     answer: bytes
     lifetime_ms: int = 0
@@ -54,12 +54,12 @@ class Step(NamedTuple):
 
 class Login:
     __slots__ = (
-        "_began_again_ms",
         "_clock",
         "_counts",
         "_exchange",
         "_mechanism",
         "_mechanisms",
+        "_reauthenticated_at_ms",
         "expires_at_ms",
         "is_done",
         "principal",
@@ -73,20 +73,20 @@ class Login:
         self._clock = clock
         self._exchange: Exchange | None = None
         self._mechanism = ""
-        self._began_again_ms: float | None = None
+        self._reauthenticated_at_ms: float | None = None
         self.state = State.NEW
-        self.is_done = False  # state is DONE: asked for with every request
+        self.is_done = False  # state is DONE: read for every request
         self.principal: Principal | None = None  # once it was done
         self.expires_at_ms: float | None = None  # of the monotonic clock
-        self.takes_bare_tokens = False  # the exchange goes on in frames without a header, as before KIP-152
+        self.takes_bare_tokens = False  # the exchange continues in frames without a header, as before KIP-152
 
     @property
     def offered(self) -> list[str]:
         return list(self._mechanisms.names)
 
     def refuses(self, api_key: int) -> bool:
-        """Whether a request has no place before the login is done."""
-        return self.state is not State.DONE and api_key not in _TAKEN[self.state]
+        """Whether a request is not allowed before the login is done."""
+        return self.state is not State.DONE and api_key not in _ACCEPTED[self.state]
 
     def has_expired(self) -> bool:
         return self.expires_at_ms is not None and self._clock.monotonic_ms() >= self.expires_at_ms
@@ -94,7 +94,7 @@ class Login:
     def handshake(self, mechanism: str, *, with_headers: bool) -> None:
         """Begin. Raises `MechanismNotOffered` or `IllegalState`; the first ends the login."""
         if self.state is State.DONE:
-            self._begin_again()
+            self._begin_reauthentication()
         elif self.state is not State.NEW:
             raise IllegalState("SaslHandshake request received during an exchange")
         if mechanism not in self._mechanisms.names:
@@ -108,15 +108,15 @@ class Login:
         self.takes_bare_tokens = not with_headers
         self._become(State.EXCHANGING)
 
-    def _begin_again(self) -> None:
-        """Only where logins run out, and not all the time, as Kafka has it."""
+    def _begin_reauthentication(self) -> None:
+        """Allowed only where logins expire, and at most once a second, as in Kafka."""
         now_ms = self._clock.monotonic_ms()
-        began_ms = self._began_again_ms
+        began_ms = self._reauthenticated_at_ms
         if self.expires_at_ms is None or (
             began_ms is not None and now_ms - began_ms < _REAUTHENTICATE_AT_MOST_EVERY_MS
         ):
             raise IllegalState("SaslHandshake request received after successful authentication")
-        self._began_again_ms = now_ms
+        self._reauthenticated_at_ms = now_ms
 
     def authenticate(self, received: bytes) -> Step:
         """One step of the exchange. Raises `LoginRefused`, which ends the login, or `IllegalState`."""
@@ -146,10 +146,10 @@ class Login:
         self._exchange = None
         self.takes_bare_tokens = False
         self._become(State.DONE)
-        return self._hold(granted)
+        return self._set_expiry(granted)
 
-    def _hold(self, granted: Granted) -> int:
-        """For how long: as long as the proof is good, and no longer than the listener allows."""
+    def _set_expiry(self, granted: Granted) -> int:
+        """The lifetime is that of the credentials, bounded by the listener's limit."""
         limits = []
         if (most_ms := self._mechanisms.reauthenticate_ms(self._mechanism)) > 0:
             limits.append(most_ms)
@@ -162,7 +162,7 @@ class Login:
         return min(limits)
 
     def fail(self) -> None:
-        """Nothing more is taken on this connection."""
+        """Reject every further request."""
         if self.state is State.FAILED:
             return
         if self.principal is None:

@@ -6,8 +6,8 @@ from functools import partial
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.config.themes import security
-from penstock.observability.clock import Clock
+from penstock.config.settings import security
+from penstock.runtime.clock import Clock
 from penstock.security.sasl import oauth, plain
 from penstock.security.sasl.exchange import Exchange
 from penstock.security.sasl.jaas import LoginModule, parse_jaas
@@ -34,7 +34,7 @@ class Mechanisms:
         return self._begin[mechanism]()
 
     def reauthenticate_ms(self, mechanism: str) -> int:
-        """How long a login by it may hold; 0 for ever."""
+        """The longest lifetime of a login; 0 without limit."""
         return self._reauthenticate_ms[mechanism]
 
 

@@ -15,8 +15,8 @@ import msgspec
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.config.themes import security
-from penstock.observability.clock import Clock
+from penstock.config.settings import security
+from penstock.runtime.clock import Clock
 from penstock.security.sasl.exchange import Granted, LoginRefused, invalid_credentials
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ def _first_message(received: bytes) -> tuple[str, bytes]:
 
 
 def check_token(token: bytes, keys: Keys, rules: TokenRules, now_ms: int) -> Granted:
-    """Who the token is for. Raises `TokenRefused`."""
+    """The user of the token. Raises `TokenRefused`."""
     from joserfc import jwt  # noqa: PLC0415  costs a tenth of a second, and few brokers need it
     from joserfc.errors import InvalidKeyIdError, JoseError  # noqa: PLC0415
 
@@ -141,7 +141,7 @@ def _check_claims(claims: Mapping[str, Any], rules: TokenRules, now_ms: int) -> 
         raise TokenRefused("it is for another audience")
     user = claims.get(rules.user_claim)
     if not isinstance(user, str) or not user.strip():
-        raise TokenRefused(f"it names nobody in {rules.user_claim}")
+        raise TokenRefused(f"it has no user in {rules.user_claim}")
     return Granted(user=user.strip(), expires_at_ms=expires_at_ms)
 
 

@@ -1,7 +1,7 @@
 """SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677), without channel binding, as Kafka has it.
 
-An unknown user gets a challenge like any other and is refused at the end, where a wrong password is: whoever guesses
-learns neither from the answers nor from the time which users there are.
+An unknown user gets a challenge like any other and is rejected at the end, like a wrong password: an attacker
+learns neither from the responses nor from their timing which users exist.
 """
 
 import base64
@@ -25,7 +25,7 @@ _FINAL = re.compile(
 
 
 class ScramExchange:
-    """`known` gives a user's credential, `decoy` one for whoever has none; `nonce` gives a fresh printable one."""
+    """`known` returns a user's credential, `decoy` one for an unknown user, `nonce` a fresh printable nonce."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ScramExchange:
 
 
 class _Challenge:
-    """What was asked of the client, to check its answer against."""
+    """The challenge, to check the client's response against."""
 
     __slots__ = ("credential", "gs2", "is_known", "nonce", "transcript", "user")
 

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable
 
 from penstock.config.broker import BrokerConfig
-from penstock.observability.clock import Clock
+from penstock.runtime.clock import Clock
 from penstock.security.tls.material import TlsMaterial, TlsUnusable, load_key, load_trust, material_of
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class FollowedContext:
             self._context = self._make(material)
         except TlsUnusable as error:
             log.error(  # noqa: TRY400  the message says it all
-                "listener %s goes on with the certificates it had, the new ones cannot be used: %s",
+                "Kept the previous certificates of listener %s, the new ones are invalid: %s",
                 self._listener,
                 error,
             )
@@ -112,7 +112,7 @@ def _limit(context: ssl.SSLContext, material: TlsMaterial) -> None:
 
 
 def _is_of_1_3(name: str) -> bool:
-    """Those of TLS 1.3 have no key exchange in their names; OpenSSL always offers its own few of them."""
+    """The suites below TLS 1.3; OpenSSL always offers its own suites of TLS 1.3."""
     return name.startswith("TLS_") and "_WITH_" not in name
 
 

@@ -1,7 +1,7 @@
 """Keys, certificates and trusted authorities, as the settings have them: PEM files, PEM in the settings, PKCS #12.
 
 OpenSSL reads a private key from a file only, so one that is not in a PEM file is written to one that is deleted at
-once; a key out of a PKCS #12 file is written under a password that nobody learns.
+once; a key of a PKCS #12 file is written under a random password.
 """
 
 import os
@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
-from penstock.config.themes import security
+from penstock.config.settings import security
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
@@ -31,7 +31,7 @@ class TlsUnusable(ConfigError):
 
 
 class Store(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a key or trusted certificates are; `pem` is what stands in the settings themselves."""
+    """The location of a key or trusted certificates; `pem` holds them if they are in the settings."""
 
     kind: str
     location: str | None = None
@@ -55,7 +55,7 @@ class TlsMaterial(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What to look at for changes."""
+        """The files to check for changes."""
         stores = (self.key_store, self.trust_store)
         return tuple(store.location for store in stores if store.location and not store.pem)
 
@@ -92,7 +92,7 @@ def material_of(config: BrokerConfig, listener: str) -> TlsMaterial:
 
 
 def _client_auth(config: BrokerConfig, listener: str) -> str:
-    """Who logs in need not show a certificate too, unless the listener itself says so (KIP-684)."""
+    """On a SASL listener a certificate is optional, unless the listener's own setting requires it (KIP-684)."""
     name = security.SSL_CLIENT_AUTH.name
     protocol = next((each.security_protocol for each in config.listeners if each.name == listener), "SSL")
     if protocol == "SASL_SSL" and f"listener.name.{listener.lower()}.{name}" not in config.settings():

@@ -1,11 +1,11 @@
-"""What the others call this broker when it shows them its certificate."""
+"""The user name that other brokers derive from this broker's certificate."""
 
 import logging
 import ssl
 from typing import Any
 
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes import security
+from penstock.config.settings import security
 from penstock.security.principal_rules import NoRuleFits, PrincipalRules, subject_name
 from penstock.security.tls.contexts import client_context, server_context
 from penstock.security.tls.material import material_of
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 def own_name(config: BrokerConfig, listener: str) -> str | None:
-    """The user that this broker is on a listener of another with the same settings; None when it would be nobody."""
+    """The user of this broker on a listener of another broker with the same settings; None if there is none."""
     material = material_of(config, listener)
     server, client = server_context(material), client_context(material)
     client.check_hostname = False
@@ -24,7 +24,7 @@ def own_name(config: BrokerConfig, listener: str) -> str | None:
         rules = PrincipalRules(config.for_listener(listener, security.SSL_PRINCIPAL_MAPPING_RULES))
         return rules.name_of(subject_name(certificate["subject"])) if certificate else None
     except (ssl.SSLError, NoRuleFits) as error:
-        log.warning("listener %s: this broker's own certificate names no broker: %s", listener, error)
+        log.warning("Listener %s: this broker's own certificate maps to no user: %s", listener, error)
         return None
 
 

@@ -1,12 +1,16 @@
 """The table of APIs this broker serves: one handler module for each, imported when first needed.
 
-A handler module has `handle(ctx, request)`. What it does before it returns happens in connection order. It returns the
-response or, when that takes time, a `Reply`; the coroutine of an `async` function becomes one in `dispatch`. Later
-requests go on meanwhile, and the response is sent in its place. Behind an exclusive one, which changes what others
-read, later requests wait, as all do in Kafka: a client may create a topic and right behind it ask for it. A forwarded
-one is answered by the active controller, wherever a client sends it. An early one is answered before this broker has
-caught up with its cluster: without the nodes' votes and fetches none ever would. Internal ones are not shown to
-clients, nor are versions that Kafka calls unstable.
+A handler module has `handle(ctx, request)`, which runs in connection order until it returns the response, or a `Reply`
+when the response takes time; the coroutine of an `async` handler becomes a `Reply` in `dispatch`. Later requests go on
+meanwhile, and responses are sent in order.
+
+Exclusive: later requests of the connection wait for the response, as all do in Kafka, because it changes what they
+read: a client may create a topic and ask for it right behind. Forwarded: the active controller answers, wherever the
+client sends it. Early: answered before this broker has caught up with its cluster, which needs the votes and fetches of
+its nodes. Internal: not advertised to clients. Versions that Kafka calls unstable are not advertised either.
+
+A handler module also states its `VERSIONS`. A test compares them with the versions of the generated codec, which this
+table uses: loading every handler to answer the first ApiVersions would take most of a second.
 """
 
 from collections.abc import Collection
@@ -91,14 +95,14 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(49, "alter_client_quotas", is_exclusive=True, is_forwarded=True),
         _entry(50, "describe_user_scram_credentials"),
         _entry(51, "alter_user_scram_credentials", is_exclusive=True, is_forwarded=True),
-        _entry(52, "quorum", is_early=True, is_internal=True),
-        _entry(53, "quorum", is_early=True, is_internal=True),
-        _entry(54, "quorum", is_early=True, is_internal=True),
-        _entry(55, "quorum", is_early=True, is_forwarded=True),
+        _entry(52, "vote", is_early=True, is_internal=True),
+        _entry(53, "begin_quorum_epoch", is_early=True, is_internal=True),
+        _entry(54, "end_quorum_epoch", is_early=True, is_internal=True),
+        _entry(55, "describe_quorum", is_early=True, is_forwarded=True),
         _entry(56, "alter_partition", is_early=True, is_internal=True),
         _entry(57, "update_features", is_exclusive=True, is_forwarded=True),
         _entry(58, "envelope", is_early=True, is_internal=True),
-        _entry(59, "quorum", is_early=True, is_internal=True),
+        _entry(59, "fetch_snapshot", is_early=True, is_internal=True),
         _entry(60, "describe_cluster", is_early=True),
         _entry(61, "describe_producers"),
         _entry(62, "broker_registration", is_early=True, is_internal=True),
@@ -117,9 +121,9 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(77, "share_group_describe"),
         _entry(78, "share_fetch"),
         _entry(79, "share_acknowledge"),
-        _entry(80, "quorum", is_early=True, is_forwarded=True),
-        _entry(81, "quorum", is_early=True, is_forwarded=True),
-        _entry(82, "quorum", is_early=True, is_internal=True),
+        _entry(80, "add_raft_voter", is_early=True, is_forwarded=True),
+        _entry(81, "remove_raft_voter", is_early=True, is_forwarded=True),
+        _entry(82, "update_raft_voter", is_early=True, is_internal=True),
         _entry(83, "initialize_share_group_state"),
         _entry(84, "read_share_group_state"),
         _entry(85, "write_share_group_state"),
@@ -133,11 +137,11 @@ HANDLERS: dict[int, Handler] = dict(
 
 
 TELEMETRY = (71, 72)
-"""Shown only while somebody wants metrics of clients, as in Kafka: librdkafka has a line to say about it."""
+"""Advertised only while there is a metrics subscription, as in Kafka: librdkafka logs a line about it."""
 
 
 def advertised_versions(hidden: Collection[int] = (), *, unstable: bool = False) -> list[ApiVersion]:
-    """What clients are shown, in the form of an ApiVersions response."""
+    """Return the advertised versions, as an ApiVersions response has them."""
     return [
         ApiVersion(
             api_key=key,

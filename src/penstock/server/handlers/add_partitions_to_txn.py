@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (key 24), v0-v5: make partitions part of a transaction.
+"""AddPartitionsToTxn (key 24), v0-v5: add partitions to a transaction.
 
 v0-v3 come from producers, for one transaction. v4 and v5 come from brokers, for several, and may only ask whether the
 partitions are part of it (KIP-890). A request with a partition that does not exist, or that its producer may not write
@@ -7,7 +7,7 @@ to, changes nothing.
 
 from collections.abc import Awaitable, Sequence
 
-from penstock.cluster.topic_names import is_internal
+from penstock.cluster.metadata.topic_names import is_internal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -20,9 +20,11 @@ from penstock.protocol.messages.add_partitions_to_txn import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic, may_transactional_id
-from penstock.server.transaction_errors import told
+from penstock.server.handlers.shared.permissions import may_topic, may_transactional_id
+from penstock.server.handlers.shared.transaction_errors import error_for_version
 from penstock.transactions.state import Producer, TopicPartition
+
+VERSIONS = range(6)
 
 _BATCHED_FROM = 4
 _KNOWS_FENCED_FROM = 2
@@ -33,7 +35,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Awaitable
 
 
 def _denied(ctx: RequestContext, topic: str) -> bool:
-    """Producers have no business with internal topics, whoever they are."""
+    """No producer may write to internal topics."""
     return ctx.version < _BATCHED_FROM and (is_internal(topic) or not may_topic(ctx, Operation.WRITE, topic))
 
 
@@ -76,7 +78,9 @@ async def _add(
         codes = await coordinator.verify(transaction.transactional_id, producer, targets)
     else:
         code = await coordinator.add_partitions(transaction.transactional_id, producer, targets)
-        codes = dict.fromkeys(targets, told(code, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
+        codes = dict.fromkeys(
+            targets, error_for_version(code, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM)
+        )
     return _results(transaction.topics, codes)
 
 
@@ -87,7 +91,7 @@ def _targets(transaction: AddPartitionsToTxnTransaction) -> list[TopicPartition]
 def _refused(
     ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
 ) -> dict[TopicPartition, ErrorCode]:
-    """The partitions that cannot be added, and why."""
+    """Return the errors of partitions that cannot be added."""
     image = ctx.broker.controller.image
     refused: dict[TopicPartition, ErrorCode] = {}
     for topic in transaction.topics:

@@ -1,23 +1,17 @@
 """AllocateProducerIds (key 67), v0: a broker wants the next block of producer ids (KIP-730)."""
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(1)
 
 
-def handle(
-    ctx: RequestContext, request: AllocateProducerIdsRequest
-) -> Awaitable[AllocateProducerIdsResponse]:
-    return _allocate(ctx, request)
-
-
-async def _allocate(ctx: RequestContext, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
+async def handle(ctx: RequestContext, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
     try:
         block = await ctx.broker.controller.allocate_producer_ids(request.broker_id, request.broker_epoch)
     except (Refusal, LogError) as error:

@@ -1,7 +1,5 @@
 """AlterClientQuotas (key 49), v0-v1: set and remove quotas of users, client ids and addresses (KIP-546)."""
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller.client_quotas import QuotaChange, QuotasAltered
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.alter_client_quotas import (
@@ -13,14 +11,12 @@ from penstock.protocol.messages.alter_client_quotas import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(2)
 
 
-def handle(ctx: RequestContext, request: AlterClientQuotasRequest) -> Awaitable[AlterClientQuotasResponse]:
-    return _alter(ctx, request)
-
-
-async def _alter(ctx: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+async def handle(ctx: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
     changes = [_change(entry) for entry in request.entries]
     if not ctx.may_in_cluster(Operation.ALTER_CONFIGS):
         return _all_failed(changes, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")

@@ -1,15 +1,15 @@
 """AlterConfigs (key 33), v0-v2: replace all settings of a resource by those given; what is not given is reset."""
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller.alter_configs import Operation, ResourceChanges, SettingChange
 from penstock.protocol.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
-from penstock.server.config_changes import alter, is_of_broker
 from penstock.server.context import RequestContext
+from penstock.server.handlers.shared.config_changes import alter, is_of_broker
+
+VERSIONS = range(3)
 
 
 def is_own(request: AlterConfigsRequest) -> bool:
@@ -17,11 +17,7 @@ def is_own(request: AlterConfigsRequest) -> bool:
     return any(is_of_broker(each.resource_type, each.resource_name) for each in request.resources)
 
 
-def handle(ctx: RequestContext, request: AlterConfigsRequest) -> Awaitable[AlterConfigsResponse]:
-    return _alter(ctx, request)
-
-
-async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+async def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
     resources = [
         ResourceChanges(
             resource_type=r.resource_type,

@@ -1,19 +1,15 @@
 """AlterPartition (key 56), v2-v3: the leader of a partition asks for another in-sync set (KIP-497, KIP-841)."""
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller import wire
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(2, 4)
 
 
-def handle(ctx: RequestContext, request: AlterPartitionRequest) -> Awaitable[AlterPartitionResponse]:
-    return _alter(ctx, request)
-
-
-async def _alter(ctx: RequestContext, request: AlterPartitionRequest) -> AlterPartitionResponse:
+async def handle(ctx: RequestContext, request: AlterPartitionRequest) -> AlterPartitionResponse:
     try:
         results = await ctx.broker.controller.alter_partitions(
             request.broker_id, request.broker_epoch, wire.in_sync_changes(request)

@@ -1,6 +1,6 @@
 """AlterPartitionReassignments (key 45), v0-v1: move partitions to other brokers, or call it off (KIP-455, KIP-860)."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from penstock.cluster.controller.reassignments import Move, Moved
@@ -13,16 +13,12 @@ from penstock.protocol.messages.alter_partition_reassignments import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(2)
 
 
-def handle(
-    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
-) -> Awaitable[AlterPartitionReassignmentsResponse]:
-    return _reassign(ctx, request)
-
-
-async def _reassign(
+async def handle(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
     moves = [

@@ -1,9 +1,9 @@
-"""AlterShareGroupOffsets (key 91), v0: set where a share group without members starts. Makes the group if need be."""
+"""AlterShareGroupOffsets (key 91), v0: set the start offsets of a share group without members. Creates the group."""
 
 from collections.abc import Awaitable
 
-from penstock.groups.consumer.errors import Refused
-from penstock.groups.share import offsets
+from penstock.groups.services import share_offsets
+from penstock.groups.services.base import Shard
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -15,38 +15,22 @@ from penstock.protocol.messages.alter_share_group_offsets import (
 from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group, may_topic
+from penstock.server.handlers.shared.group_requests import change_share_offsets
+from penstock.server.handlers.shared.permissions import may_topic
+
+VERSIONS = range(1)
 
 
 def handle(
     ctx: RequestContext, request: AlterShareGroupOffsetsRequest
 ) -> Awaitable[AlterShareGroupOffsetsResponse]:
-    return _alter(ctx, request)
+    async def alter(shard: Shard) -> list[AlterShareGroupOffsetsResponseTopic]:
+        allowed = [each for each in request.topics if may_topic(ctx, Operation.READ, each.topic_name)]
+        shares, image = ctx.broker.groups.shares, ctx.broker.controller.image
+        altered = await share_offsets.alter(shares, shard, image, request.group_id, allowed)
+        return [*(_denied(ctx, each) for each in request.topics if each not in allowed), *altered]
 
-
-async def _alter(
-    ctx: RequestContext, request: AlterShareGroupOffsetsRequest
-) -> AlterShareGroupOffsetsResponse:
-    groups = ctx.broker.groups
-    if not groups.shares.is_offered:
-        return AlterShareGroupOffsetsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    if not may_group(ctx, Operation.READ, request.group_id):
-        return AlterShareGroupOffsetsResponse(
-            error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, error_message="Group authorization failed."
-        )
-    if not request.group_id:
-        return AlterShareGroupOffsetsResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-    shard = groups.find(request.group_id)
-    if isinstance(shard, ErrorCode):
-        return AlterShareGroupOffsetsResponse(error_code=shard)
-    allowed = [each for each in request.topics if may_topic(ctx, Operation.READ, each.topic_name)]
-    image = ctx.broker.controller.image
-    try:
-        altered = await offsets.alter(groups.shares, shard, image, request.group_id, allowed)
-    except Refused as refused:
-        return AlterShareGroupOffsetsResponse(error_code=refused.code, error_message=refused.message)
-    denied = [_denied(ctx, each) for each in request.topics if each not in allowed]
-    return AlterShareGroupOffsetsResponse(responses=[*denied, *altered])
+    return change_share_offsets(ctx, request.group_id, Operation.READ, alter, AlterShareGroupOffsetsResponse)
 
 
 def _denied(

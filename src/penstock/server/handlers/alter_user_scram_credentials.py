@@ -4,8 +4,6 @@ The client sends the salted password, never the password itself. Needs ALTER on 
 that is nothing, the user that brokers log in with is for brokers to change: who has its password is one (ADR 19).
 """
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller.scram_credentials import CredentialAltered, Deletion, Upsertion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.alter_user_scram_credentials import (
@@ -15,16 +13,12 @@ from penstock.protocol.messages.alter_user_scram_credentials import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(1)
 
 
-def handle(
-    ctx: RequestContext, request: AlterUserScramCredentialsRequest
-) -> Awaitable[AlterUserScramCredentialsResponse]:
-    return _alter(ctx, request)
-
-
-async def _alter(
+async def handle(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:
     if not ctx.may_in_cluster(Operation.ALTER):

@@ -5,7 +5,7 @@ An unknown version is answered by `dispatch` in v0's form.
 
 import re
 
-from penstock.config.themes.coordinators import UNSTABLE_API_VERSIONS_ENABLE
+from penstock.config.settings.coordinators import UNSTABLE_API_VERSIONS_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.api_versions import (
     ApiVersionsRequest,
@@ -15,6 +15,8 @@ from penstock.protocol.messages.api_versions import (
 )
 from penstock.server.context import RequestContext
 from penstock.server.handlers import TELEMETRY, advertised_versions
+
+VERSIONS = range(5)
 
 # KIP-511: what a client says of itself must be safe to show and to log.
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")

@@ -4,7 +4,6 @@ From v1 on it names its directories that have failed (KIP-858), and others then 
 its connection ends the controller looks whether it is still there.
 """
 
-from collections.abc import Awaitable
 from functools import partial
 
 from penstock.cluster.controller import wire
@@ -12,20 +11,20 @@ from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(3)
 
 
-def handle(ctx: RequestContext, request: BrokerHeartbeatRequest) -> Awaitable[BrokerHeartbeatResponse]:
-    return _hear(ctx, request)
-
-
-async def _hear(ctx: RequestContext, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+async def handle(ctx: RequestContext, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
     membership = ctx.broker.active.membership
     if membership is None:
         return BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
     try:
-        answer = await membership.heartbeat(request.broker_id, request.broker_epoch, wire.wanted_by(request))
-        ctx.peer.on_leave = partial(membership.lost, request.broker_id)
+        answer = await membership.heartbeat(
+            request.broker_id, request.broker_epoch, wire.heartbeat_of(request)
+        )
+        ctx.peer.on_disconnect = partial(membership.lost, request.broker_id)
     except (Refusal, LogError) as error:
         return BrokerHeartbeatResponse(error_code=error.code)
     return wire.heartbeat_response(answer)

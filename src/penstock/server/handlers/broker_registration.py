@@ -1,7 +1,5 @@
 """BrokerRegistration (key 62), v0-v4: a broker that starts makes itself known to the controller (KIP-631)."""
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller import wire
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.errors import ErrorCode
@@ -10,16 +8,12 @@ from penstock.protocol.messages.broker_registration import (
     BrokerRegistrationResponse,
 )
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(5)
 
 
-def handle(
-    ctx: RequestContext, request: BrokerRegistrationRequest
-) -> BrokerRegistrationResponse | Awaitable[BrokerRegistrationResponse]:
-    return _register(ctx, request)
-
-
-async def _register(ctx: RequestContext, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+async def handle(ctx: RequestContext, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
     membership = ctx.broker.active.membership
     if membership is None:
         return BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)

@@ -1,28 +1,30 @@
-"""ConsumerGroupHeartbeat (key 68), v0-v1: join, stay in and leave a KIP-848 group, and learn one's assignment.
+"""ConsumerGroupHeartbeat (key 68), v0-v1: join, stay in and leave a KIP-848 group, and get an assignment.
 
-v1: members make their ids themselves (KIP-1082) and may subscribe to a pattern. Epoch 0 joins, -1 leaves, -2 leaves for
-a while (static members).
+v1: members generate their ids (KIP-1082) and may subscribe to a pattern. Epoch 0 joins, -1 leaves, -2 leaves
+temporarily (static members).
 """
 
 from functools import partial
 
-from penstock.groups.consumer.heartbeat import Client
-from penstock.observability.completion import Reply
+from penstock.groups.base.member import Client
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from penstock.runtime.completion import Reply
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import denied_topics, may_group, may_topic
+from penstock.server.handlers.shared.permissions import denied_topics, may_group, may_topic
+
+VERSIONS = range(2)
 
 
 def handle(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Reply[ConsumerGroupHeartbeatResponse]:
     groups = ctx.broker.groups
-    if not groups.consumers.is_offered:
+    if not groups.consumers.is_enabled:
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not may_group(ctx, Operation.READ, request.group_id):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)

@@ -16,7 +16,9 @@ from penstock.protocol.messages.create_acls import (
 from penstock.security.acl import AccessControlEntry
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(1, 4)
 
 NO_AUTHORIZER = (
     "No authorizer is configured on the broker: set authorizer.class.name to use ACLs (see docs/acls.md)."

@@ -1,9 +1,8 @@
 """CreatePartitions (key 37), v0-v3: give topics more partitions."""
 
 from collections import Counter
-from collections.abc import Awaitable
 
-from penstock.cluster.controller.create_partitions import GrownTopic, PartitionsCreated
+from penstock.cluster.controller.create_partitions import NewPartitions, PartitionsCreated
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -12,21 +11,19 @@ from penstock.protocol.messages.create_partitions import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic
-from penstock.storage.log.errors import LogError
+from penstock.server.handlers.shared.permissions import may_topic
+from penstock.storage.errors import LogError
+
+VERSIONS = range(4)
 
 _REFUSES_FROM = 3  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 
 
-def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Awaitable[CreatePartitionsResponse]:
-    return _grow(ctx, request)
-
-
-async def _grow(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+async def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     counts = Counter(topic.name for topic in request.topics)
     denied = [n for n, count in counts.items() if count == 1 and not may_topic(ctx, Operation.ALTER, n)]
     wanted = [
-        GrownTopic(
+        NewPartitions(
             name=t.name,
             count=t.count,
             assignments=None if t.assignments is None else [a.broker_ids for a in t.assignments],

@@ -6,7 +6,7 @@ bound on what one request may make bounds the answer too, to a few megabytes.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 
@@ -23,19 +23,17 @@ from penstock.protocol.messages.create_topics import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic
+from penstock.server.handlers.shared.permissions import may_topic
 from penstock.server.quotas import MutationQuota
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(2, 8)
 
 _REFUSES_FROM = 6  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 _AT_ONCE = 100
 
 
-def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Awaitable[CreateTopicsResponse]:
-    return _create(ctx, request)
-
-
-async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+async def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     denied = _denied(ctx, request.topics)
     allowed = [topic for topic in request.topics if topic.name not in denied]
     quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)

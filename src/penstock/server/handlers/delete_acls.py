@@ -15,7 +15,9 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.create_acls import NO_AUTHORIZER
 from penstock.server.handlers.describe_acls import filter_of
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(1, 4)
 
 
 def handle(

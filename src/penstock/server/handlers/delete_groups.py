@@ -1,7 +1,5 @@
 """DeleteGroups (key 42), v0-v2: remove groups that have no members, with their offsets."""
 
-from collections.abc import Awaitable
-
 from penstock.groups.admin import delete_groups
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.delete_groups import (
@@ -11,14 +9,12 @@ from penstock.protocol.messages.delete_groups import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group
+from penstock.server.handlers.shared.permissions import may_group
+
+VERSIONS = range(3)
 
 
-def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Awaitable[DeleteGroupsResponse]:
-    return _delete(ctx, request)
-
-
-async def _delete(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+async def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     named = list(dict.fromkeys(request.groups_names))
     allowed = [group_id for group_id in named if may_group(ctx, Operation.DELETE, group_id)]
     codes = dict.fromkeys(named, ErrorCode.GROUP_AUTHORIZATION_FAILED)

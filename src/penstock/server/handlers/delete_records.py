@@ -3,10 +3,10 @@
 Of a partition that is named more than once the last is meant, as in Kafka.
 """
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 
+from penstock.cluster.metadata.topic_names import is_internal
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import is_internal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -17,15 +17,13 @@ from penstock.protocol.messages.delete_records import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic
-from penstock.storage.log.errors import LogError
+from penstock.server.handlers.shared.permissions import may_topic
+from penstock.storage.errors import LogError
+
+VERSIONS = range(3)
 
 
-def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> Awaitable[DeleteRecordsResponse]:
-    return _delete(ctx, request)
-
-
-async def _delete(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     topics: dict[str, dict[int, DeleteRecordsPartition]] = {}
     for topic in request.topics:
         topics.setdefault(topic.name, {}).update((p.partition_index, p) for p in topic.partitions)

@@ -1,40 +1,21 @@
-"""DeleteShareGroupState (key 86), v0: a group coordinator has the state of share partitions forgotten."""
+"""DeleteShareGroupState (key 86), v0: a group coordinator deletes the state of share partitions."""
 
 from collections.abc import Awaitable
 
-from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.delete_share_group_state import (
-    DeleteShareGroupStateRequest,
-    DeleteShareGroupStateResponse,
-    DeleteStateResult,
-    PartitionData,
-    PartitionResult,
-)
+from penstock.protocol.messages import delete_share_group_state as api
 from penstock.server.context import RequestContext
-from penstock.server.share_state_requests import Outcome, answer_each, begin_each
-from penstock.share.values import PersisterError, SharePartitionKey
+from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
+from penstock.share.state.values import SharePartitionKey
+
+VERSIONS = range(1)
+
+_CLASSES = ResponseClasses(api.DeleteShareGroupStateResponse, api.DeleteStateResult, api.PartitionResult)
 
 
 def handle(
-    ctx: RequestContext, request: DeleteShareGroupStateRequest
-) -> Awaitable[DeleteShareGroupStateResponse]:
-    def begin(key: SharePartitionKey, _wanted: PartitionData) -> Awaitable[None]:
+    ctx: RequestContext, request: api.DeleteShareGroupStateRequest
+) -> Awaitable[api.DeleteShareGroupStateResponse]:
+    def begin(key: SharePartitionKey, _wanted: api.PartitionData) -> Awaitable[None]:
         return ctx.broker.share_state.delete(key)
 
-    begun = begin_each(request.group_id, request.topics, begin)
-
-    async def respond() -> DeleteShareGroupStateResponse:
-        return DeleteShareGroupStateResponse(
-            results=[
-                DeleteStateResult(topic_id=topic_id, partitions=partitions)
-                for topic_id, partitions in await answer_each(begun, _result)
-            ]
-        )
-
-    return respond()
-
-
-def _result(partition: int, outcome: Outcome[None]) -> PartitionResult:
-    if isinstance(outcome, PersisterError):
-        return PartitionResult(partition=partition, error_code=outcome.code, error_message=str(outcome))
-    return PartitionResult(partition=partition, error_code=ErrorCode.NONE)
+    return respond(request, begin, _CLASSES)

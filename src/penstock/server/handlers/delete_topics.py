@@ -4,10 +4,10 @@ Whoever may not describe a topic is not told whether it exists, nor the name tha
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
-from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted
-from penstock.config.themes.replication import DELETE_TOPIC_ENABLE
+from penstock.cluster.controller.delete_topics import TopicDeleted, TopicToDelete
+from penstock.config.settings.replication import DELETE_TOPIC_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.delete_topics import (
     DeletableTopicResult,
@@ -17,21 +17,19 @@ from penstock.protocol.messages.delete_topics import (
 from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic
-from penstock.storage.log.errors import LogError
+from penstock.server.handlers.shared.permissions import may_topic
+from penstock.storage.errors import LogError
+
+VERSIONS = range(1, 7)
 
 _REFUSES_FROM = 5  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 
 
-def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> Awaitable[DeleteTopicsResponse]:
-    return _delete(ctx, request)
-
-
-async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+async def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     if ctx.version >= 6:
-        doomed = [DoomedTopic(name=t.name, topic_id=t.topic_id) for t in request.topics]
+        doomed = [TopicToDelete(name=t.name, topic_id=t.topic_id) for t in request.topics]
     else:
-        doomed = [DoomedTopic(name=name) for name in request.topic_names]
+        doomed = [TopicToDelete(name=name) for name in request.topic_names]
     refused = _refused(ctx, doomed)
     doomed = [each for each in doomed if each not in refused]
     quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
@@ -56,7 +54,7 @@ async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
     )
 
 
-def _refused(ctx: RequestContext, doomed: Sequence[DoomedTopic]) -> dict[DoomedTopic, TopicDeleted]:
+def _refused(ctx: RequestContext, doomed: Sequence[TopicToDelete]) -> dict[TopicToDelete, TopicDeleted]:
     """Those that may not be deleted; what is wrong with a request goes first, whoever sends it."""
     if not ctx.broker.config[DELETE_TOPIC_ENABLE] or ctx.may_in_cluster(Operation.DELETE):
         return {}

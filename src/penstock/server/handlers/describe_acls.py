@@ -17,6 +17,8 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.create_acls import NO_AUTHORIZER
 
+VERSIONS = range(1, 4)
+
 
 def handle(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
     if not ctx.may_in_cluster(Operation.DESCRIBE):

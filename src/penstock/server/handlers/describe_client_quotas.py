@@ -21,6 +21,8 @@ from penstock.security.operations import Operation
 from penstock.security.quotas.entities import CLIENT_ID, IP, USER, Entity
 from penstock.server.context import RequestContext
 
+VERSIONS = range(2)
+
 _EXACT, _DEFAULT, _ANY_NAME = 0, 1, 2
 
 

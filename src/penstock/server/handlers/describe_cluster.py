@@ -12,7 +12,9 @@ from penstock.protocol.messages.describe_cluster import (
 )
 from penstock.security.operations import NOT_ASKED, Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import permitted_in_cluster
+from penstock.server.handlers.shared.permissions import permitted_in_cluster
+
+VERSIONS = range(3)
 
 _BROKERS = 1
 _CONTROLLERS = 2

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from penstock.client import damage
 from penstock.cluster.metadata.image import ResourceType
-from penstock.cluster.topic_names import invalid_name_reason
+from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.config.broker import ConfigSource
 from penstock.config.describe import (
     Described,
@@ -29,8 +29,9 @@ from penstock.protocol.messages.describe_configs import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.damaged_partitions import damaged_partitions
-from penstock.server.permissions import settings_refusal
+from penstock.server.handlers.shared.permissions import settings_refusal
+
+VERSIONS = range(1, 5)
 
 _UNKNOWN_KIND = 0  # Kafka does not say that a level is text
 _STRING = 2
@@ -115,10 +116,16 @@ def _damage(ctx: RequestContext, names: Sequence[str] | None) -> list[Described]
     """No setting: see `client/damage`."""
     if names is None or damage.NAME not in names:
         return []
+    damaged = [
+        damage.damaged_partition(
+            name.topic, name.partition, ((r.base_offset, r.next_offset - 1) for r in ranges)
+        )
+        for name, ranges in sorted(ctx.broker.replicas.damage.items())
+    ]
     return [
         Described(
             name=damage.NAME,
-            value=damage.encode_damage(damaged_partitions(ctx.broker.replicas)),
+            value=damage.encode_damage(damaged),
             source=ConfigSource.DEFAULT,
             synonyms=(),
             kind=_STRING,

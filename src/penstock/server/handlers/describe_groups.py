@@ -16,7 +16,9 @@ from penstock.protocol.messages.describe_groups import (
 from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group, permitted_operations
+from penstock.server.handlers.shared.permissions import may_group, permitted_operations
+
+VERSIONS = range(7)
 
 _NOT_FOUND_FROM = 6
 
@@ -31,7 +33,7 @@ async def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_i
     if not may_group(ctx, Operation.DESCRIBE, group_id):
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     groups = ctx.broker.groups
-    found = await groups.shards.once_settled(group_id, describe(groups, group_id))
+    found = await groups.shards.after_commit(group_id, describe(groups, group_id))
     if found == ErrorCode.GROUP_ID_NOT_FOUND:
         found = DescribedGroup(group_id=group_id, group_state=State.DEAD.value)
         if ctx.version >= _NOT_FOUND_FROM:

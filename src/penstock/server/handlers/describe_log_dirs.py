@@ -19,8 +19,10 @@ from penstock.protocol.messages.describe_log_dirs import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.checkpoints import PartitionName
-from penstock.storage.disk_space import DiskState
+from penstock.storage.directory.checkpoints import PartitionName
+from penstock.storage.directory.disk_space import DiskState
+
+VERSIONS = range(1, 6)
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ async def _describe(ctx: RequestContext, directory: str, replicas: list[Replica]
     try:
         usage = await ctx.broker.replicas.measure(replicas)
     except OSError as error:
-        log.warning("cannot look at %s: %s", directory, error.strerror)
+        log.warning("Cannot measure the logs: %s. directory=%s", error.strerror, directory)
         return DescribeLogDirsResponse(results=[failed])
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     for replica in replicas:

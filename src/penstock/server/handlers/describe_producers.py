@@ -1,7 +1,7 @@
-"""DescribeProducers (key 61), v0: the producers whose sequences a partition remembers."""
+"""DescribeProducers (key 61), v0: the active producers of a partition."""
 
+from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import invalid_name_reason
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -12,7 +12,9 @@ from penstock.protocol.messages.describe_producers import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic
+from penstock.server.handlers.shared.permissions import may_topic
+
+VERSIONS = range(1)
 
 _MESSAGES = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",

@@ -1,12 +1,11 @@
-"""DescribeShareGroupOffsets (key 90), v0-v1: where share groups start, and v1 their lag (KIP-1226).
+"""DescribeShareGroupOffsets (key 90), v0-v1: the start offsets of share groups, and from v1 on their lag (KIP-1226).
 
-Without topics, of all that a group reads; then topics that may not be described are left out.
+Without topics: all partitions of the group, except of topics that the client may not describe.
 """
 
 import asyncio
-from collections.abc import Awaitable
 
-from penstock.groups.share import offsets
+from penstock.groups.services import share_offsets
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -19,17 +18,13 @@ from penstock.protocol.messages.describe_share_group_offsets import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group, may_topic
-from penstock.share.values import UNINITIALIZED_OFFSET
+from penstock.server.handlers.shared.permissions import may_group, may_topic
+from penstock.share.state.values import UNINITIALIZED_OFFSET
+
+VERSIONS = range(2)
 
 
-def handle(
-    ctx: RequestContext, request: DescribeShareGroupOffsetsRequest
-) -> Awaitable[DescribeShareGroupOffsetsResponse]:
-    return _describe(ctx, request)
-
-
-async def _describe(
+async def handle(
     ctx: RequestContext, request: DescribeShareGroupOffsetsRequest
 ) -> DescribeShareGroupOffsetsResponse:
     groups = await asyncio.gather(*(_describe_group(ctx, each) for each in request.groups))
@@ -39,7 +34,7 @@ async def _describe(
 async def _describe_group(
     ctx: RequestContext, wanted: DescribeShareGroupOffsetsRequestGroup
 ) -> DescribeShareGroupOffsetsResponseGroup:
-    if not ctx.broker.groups.shares.is_offered:
+    if not ctx.broker.groups.shares.is_enabled:
         return _refused(wanted, ErrorCode.UNSUPPORTED_VERSION)
     if not may_group(ctx, Operation.DESCRIBE, wanted.group_id):
         return _refused(wanted, ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -47,7 +42,7 @@ async def _describe_group(
     if isinstance(named, ErrorCode):
         return _refused(wanted, named)
     allowed = [each for each in named if may_topic(ctx, Operation.DESCRIBE, each.topic_name)]
-    topics = await offsets.describe(
+    topics = await share_offsets.describe(
         ctx.broker.groups.shares,
         ctx.broker.controller.image,
         wanted.group_id,
@@ -70,7 +65,7 @@ def _all_topics(
     names = ctx.broker.controller.image.topics_by_id
     return [
         DescribeShareGroupOffsetsRequestTopic(topic_name=names[topic_id].name, partitions=sorted(partitions))
-        for topic_id, partitions in group.ledger.initialized.items()
+        for topic_id, partitions in group.state_partitions.initialized.items()
         if topic_id in names
     ]
 

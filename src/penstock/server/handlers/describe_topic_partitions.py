@@ -6,8 +6,8 @@ topics; of those asked for, it is not told whether they exist.
 """
 
 from penstock.cluster.metadata.state import Topic
-from penstock.cluster.topic_names import invalid_name_reason, is_internal
-from penstock.config.themes.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
+from penstock.cluster.metadata.topic_names import invalid_name_reason, is_internal
+from penstock.config.settings.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -20,7 +20,9 @@ from penstock.security.operations import NOT_ASKED, Operation
 from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
 from penstock.server.handlers.metadata import offline
-from penstock.server.permissions import denied_topics, permitted_operations
+from penstock.server.handlers.shared.permissions import denied_topics, permitted_operations
+
+VERSIONS = range(1)
 
 
 def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:

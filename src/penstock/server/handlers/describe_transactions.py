@@ -1,4 +1,4 @@
-"""DescribeTransactions (key 65), v0: how the transactions of transactional ids stand."""
+"""DescribeTransactions (key 65), v0: the state of the transactions of transactional ids."""
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_transactions import (
@@ -9,7 +9,9 @@ from penstock.protocol.messages.describe_transactions import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic, may_transactional_id
+from penstock.server.handlers.shared.permissions import may_topic, may_transactional_id
+
+VERSIONS = range(1)
 
 
 async def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
@@ -21,7 +23,7 @@ async def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> D
 
 
 async def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
-    """Of its partitions only those whose topics may be described."""
+    """Include only partitions of topics that the client may describe."""
     if not may_transactional_id(ctx, Operation.DESCRIBE, transactional_id):
         return TransactionState(
             error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, transactional_id=transactional_id
@@ -29,7 +31,7 @@ async def _describe(ctx: RequestContext, transactional_id: str) -> TransactionSt
     transactions = ctx.broker.transactions
     transaction = transactions.get(transactional_id)
     if transactional_id:
-        transaction = await transactions.partitions.once_settled(transactional_id, transaction)
+        transaction = await transactions.partitions.after_commit(transactional_id, transaction)
     if isinstance(transaction, ErrorCode):
         return TransactionState(error_code=transaction, transactional_id=transactional_id)
     topics: dict[str, list[int]] = {}
@@ -37,7 +39,7 @@ async def _describe(ctx: RequestContext, transactional_id: str) -> TransactionSt
         topics.setdefault(topic, []).append(partition)
     return TransactionState(
         transactional_id=transactional_id,
-        transaction_state=transaction.state.shown_as,
+        transaction_state=transaction.state.protocol_name,
         transaction_timeout_ms=transaction.timeout_ms,
         transaction_start_time_ms=transaction.started_ms,
         producer_id=transaction.producer_id,

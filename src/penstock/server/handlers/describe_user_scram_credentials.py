@@ -16,6 +16,8 @@ from penstock.protocol.messages.describe_user_scram_credentials import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 
+VERSIONS = range(1)
+
 _TWICE = "Cannot describe SCRAM credentials for the same user twice in a single request: "
 _UNKNOWN = "Attempt to describe a user credential that does not exist: "
 

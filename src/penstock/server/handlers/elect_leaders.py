@@ -14,7 +14,9 @@ from penstock.protocol.messages.elect_leaders import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(3)
 
 _ERROR_FROM = 1
 _ELECTIONS = {0: Election.PREFERRED, 1: Election.UNCLEAN}

@@ -1,16 +1,18 @@
 """EndTxn (key 26), v0-v5: commit or abort a transaction.
 
-Answered when the decision is in the log: from then on it is carried out whatever happens. v2: PRODUCER_FENCED. v5: the
-producer goes on with the id and epoch of the answer (transaction version 2, KIP-890).
+The response comes when the log has the decision, which is then executed in any case. v2: PRODUCER_FENCED. v5: the
+producer continues with the id and epoch of the response (transaction version 2, KIP-890).
 """
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_transactional_id
-from penstock.server.transaction_errors import told
+from penstock.server.handlers.shared.permissions import may_transactional_id
+from penstock.server.handlers.shared.transaction_errors import error_for_version
 from penstock.transactions.state import TRANSACTION_VERSION_2, Producer
+
+VERSIONS = range(6)
 
 _KNOWS_FENCED_FROM = 2
 _RAISES_EPOCH_FROM = 5
@@ -27,7 +29,7 @@ async def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
     )
     if ctx.version < _RAISES_EPOCH_FROM:
         return EndTxnResponse(
-            error_code=told(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM)
+            error_code=error_for_version(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM)
         )
     return EndTxnResponse(
         error_code=answer.error,

@@ -5,6 +5,8 @@ from typing import NoReturn
 from penstock.protocol.messages.envelope import EnvelopeRequest
 from penstock.server.context import RequestContext
 
+VERSIONS = range(1)
+
 
 def handle(_ctx: RequestContext, _request: EnvelopeRequest) -> NoReturn:
     raise AssertionError("the dispatcher opens envelopes")

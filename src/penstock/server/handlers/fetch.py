@@ -8,10 +8,11 @@ A fetch of the metadata log, by its id, is the quorum's; by its name there is no
 
 import asyncio
 from collections.abc import Awaitable, Mapping
+from typing import cast
 
 import msgspec
 
-from penstock.cluster.raft.wire import is_about_quorum
+from penstock.cluster.quorum.wire import is_about_quorum
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -24,10 +25,12 @@ from penstock.protocol.messages.fetch import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult, TopicKey
-from penstock.server.handlers import quorum
-from penstock.server.handlers.fetch_read import FetchRead, Reader, bytes_max
-from penstock.server.long_poll import news, watching
-from penstock.server.permissions import refused_topics
+from penstock.server.handlers.shared.fetch_read import FetchRead, Reader, bytes_max
+from penstock.server.handlers.shared.long_poll import change, watching
+from penstock.server.handlers.shared.permissions import refused_topics
+from penstock.server.handlers.shared.quorum_requests import ask_quorum
+
+VERSIONS = range(4, 19)
 
 _HAS_IDS_FROM = 13
 _TELLS_LEADER_FROM = 16  # KIP-951
@@ -37,8 +40,7 @@ _READS_FOLLOWERS_FROM = 11  # KIP-392
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
     if ctx.version >= _HAS_IDS_FROM and is_about_quorum(request):
-        answer: FetchResponse | Awaitable[FetchResponse] = quorum.handle(ctx, request)
-        return answer
+        return cast("Awaitable[FetchResponse]", ask_quorum(ctx, request, FetchResponse))
     plan = ctx.broker.fetch_sessions.plan(request, ctx.version, ctx.broker.clock.monotonic_ms())
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)
@@ -81,7 +83,7 @@ async def _respond_later(
     async def read_enough() -> bool:
         async with ctx.peer.turns.turn(ctx.number):
             await _read(ctx, read)
-        return read.is_enough(request.min_bytes) or loop.time() >= deadline or ctx.peer.is_leaving
+        return read.is_enough(request.min_bytes) or loop.time() >= deadline or ctx.peer.is_disconnecting
 
     must_wait = not await read_enough()
     while must_wait:
@@ -90,7 +92,7 @@ async def _respond_later(
             must_wait = not await read_enough()  # once more, for what came before it was watched for
             if must_wait:
                 read.forget()
-                await news(changed)
+                await change(changed)
     return _respond(ctx, plan, read)
 
 
@@ -118,9 +120,9 @@ def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResp
             high_watermark=data.high_watermark,
             log_start_offset=data.log_start_offset,
             has_records=bool(data.records),
-            must_tell=data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
+            must_send=data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
         )
-        if not plan.is_worth_telling(wanted, result):
+        if not plan.must_include(wanted, result):
             continue
         if data.records:
             read.note_sent(wanted, len(data.records))

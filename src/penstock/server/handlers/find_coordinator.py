@@ -7,7 +7,6 @@ state of a share partition, named `group:topic id:partition`.
 """
 
 import asyncio
-from collections.abc import Awaitable
 from typing import Any
 
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
@@ -19,8 +18,10 @@ from penstock.protocol.messages.find_coordinator import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group, may_transactional_id
+from penstock.server.handlers.shared.permissions import may_group, may_transactional_id
 from penstock.share.state.keys import InvalidShareKey, coordinator_key, parse_coordinator_key
+
+VERSIONS = range(7)
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _NOBODY = -1
@@ -29,11 +30,7 @@ _BATCHED_FROM = 4
 _SHARE_FROM = 6
 
 
-def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> Awaitable[FindCoordinatorResponse]:
-    return _find_all(ctx, request)
-
-
-async def _find_all(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+async def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if ctx.version >= _BATCHED_FROM:
         found: list[Coordinator] = []
         for key in request.coordinator_keys:
@@ -56,12 +53,12 @@ async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     if key_type == _GROUP:
         if not may_group(ctx, Operation.DESCRIBE, key):
             return _none(key, ErrorCode.GROUP_AUTHORIZATION_FAILED)
-        is_here = await ctx.broker.groups.ready_home(key)
+        is_here = await ctx.broker.groups.ensure_ready(key)
         leader = await _serving(ctx, key_type, key, ctx.broker.groups.shards, is_here=is_here)
     elif key_type == _TRANSACTION:
         if not may_transactional_id(ctx, Operation.DESCRIBE, key):
             return _none(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-        is_here = await ctx.broker.transactions.ready_home(key)
+        is_here = await ctx.broker.transactions.ensure_ready(key)
         leader = await _serving(ctx, key_type, key, ctx.broker.transactions.partitions, is_here=is_here)
     elif key_type == _SHARE and ctx.version >= _SHARE_FROM:
         leader = await _find_share(ctx, key)
@@ -85,7 +82,7 @@ async def _find_share(ctx: RequestContext, text: str) -> int | ErrorCode:
         key = parse_coordinator_key(text)
     except InvalidShareKey:
         return ErrorCode.INVALID_REQUEST
-    is_here = await ctx.broker.share_state.ready_home(key)
+    is_here = await ctx.broker.share_state.ensure_ready(key)
     return await _serving(ctx, _SHARE, coordinator_key(key), ctx.broker.share_state.shards, is_here=is_here)
 
 

@@ -8,6 +8,8 @@ from penstock.protocol.messages.get_telemetry_subscriptions import (
 from penstock.server.context import RequestContext
 from penstock.server.telemetry import ACCEPTED_CODECS
 
+VERSIONS = range(1)
+
 
 def handle(
     ctx: RequestContext, request: GetTelemetrySubscriptionsRequest

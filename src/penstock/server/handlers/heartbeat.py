@@ -1,10 +1,12 @@
-"""Heartbeat (key 12), v0-v4: a member of a classic group is alive; it learns here that the group rebalances."""
+"""Heartbeat (key 12), v0-v4: keeps the session of a classic member, and tells it that the group rebalances."""
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group
+from penstock.server.handlers.shared.permissions import may_group
+
+VERSIONS = range(5)
 
 
 def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:

@@ -4,7 +4,7 @@ Log levels (resources of type BROKER_LOGGER) are this process's own; all else is
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
 from penstock.cluster.controller.alter_configs import (
     ConfigsAltered,
@@ -20,10 +20,12 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from penstock.security.operations import Operation
-from penstock.server.config_changes import alter, answer, is_of_broker
 from penstock.server.context import RequestContext
-from penstock.server.log_level_changes import alter_log_levels
-from penstock.server.permissions import settings_refusal
+from penstock.server.handlers.shared.config_changes import alter, answer, is_of_broker
+from penstock.server.handlers.shared.log_level_changes import alter_log_levels
+from penstock.server.handlers.shared.permissions import settings_refusal
+
+VERSIONS = range(2)
 
 
 def is_own(request: IncrementalAlterConfigsRequest) -> bool:
@@ -35,13 +37,7 @@ def is_own(request: IncrementalAlterConfigsRequest) -> bool:
     )
 
 
-def handle(
-    ctx: RequestContext, request: IncrementalAlterConfigsRequest
-) -> Awaitable[IncrementalAlterConfigsResponse]:
-    return _alter(ctx, request)
-
-
-async def _alter(
+async def handle(
     ctx: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     resources = [

@@ -1,23 +1,25 @@
 """InitProducerId (key 22), v0-v6: an id and an epoch for an idempotent or transactional producer.
 
-Without a transactional id every producer gets a fresh id. With one it gets the id's next epoch: whoever had it before
+Without a transactional id every producer gets a new id. With one it gets the id's next epoch: the previous producer
 is fenced, and its open transaction is aborted first. v3: a producer goes on after an error (KIP-360). v4:
 PRODUCER_FENCED. v6: two-phase commit (KIP-939), where the broker's settings allow it.
 """
 
 from collections.abc import Awaitable
 
-from penstock.config.themes.coordinators import TRANSACTION_TWO_PHASE_COMMIT_ENABLE
+from penstock.config.settings.coordinators import TRANSACTION_TWO_PHASE_COMMIT_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from penstock.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_transactional_id
-from penstock.server.transaction_errors import told
-from penstock.storage.log.errors import LogError
+from penstock.server.handlers.shared.permissions import may_transactional_id
+from penstock.server.handlers.shared.transaction_errors import error_for_version
+from penstock.storage.errors import LogError
 from penstock.transactions.state import Producer
+
+VERSIONS = range(7)
 
 _KNOWS_FENCED_FROM = 4
 
@@ -44,7 +46,7 @@ def handle(
 
 
 def _may_allocate(ctx: RequestContext) -> bool:
-    """Whoever may write to any topic may do so idempotently (KIP-679)."""
+    """A client that may write to any topic may do so idempotently (KIP-679)."""
     return ctx.may_in_cluster(Operation.IDEMPOTENT_WRITE) or ctx.broker.authorizer.allows_some(
         ctx.peer.principal, ctx.peer.host, Operation.WRITE, ResourceType.TOPIC
     )
@@ -54,9 +56,8 @@ async def _allocate(ctx: RequestContext) -> InitProducerIdResponse:
     try:
         return InitProducerIdResponse(producer_id=await ctx.broker.producer_ids.next(), producer_epoch=0)
     except LogError:
-        return _failed(
-            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        )  # no room for a new block: the client tries again
+        # The log has no room for a new block of ids: the client retries.
+        return _failed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 async def _init(
@@ -72,7 +73,7 @@ async def _init(
         is_2pc=request.enable2_pc,
     )
     if answer.error:
-        return _failed(told(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
+        return _failed(error_for_version(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
     return InitProducerIdResponse(
         producer_id=answer.producer.producer_id, producer_epoch=answer.producer.epoch
     )

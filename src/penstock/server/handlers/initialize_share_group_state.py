@@ -1,43 +1,26 @@
-"""InitializeShareGroupState (key 83), v0: a group coordinator has share partitions begin at an offset.
+"""InitializeShareGroupState (key 83), v0: a group coordinator sets the start offsets of share partitions.
 
--1 for the offset leaves it to the leader of the partition to find one.
+With offset -1 the leader of the partition finds the start offset.
 """
 
 from collections.abc import Awaitable
 
-from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.initialize_share_group_state import (
-    InitializeShareGroupStateRequest,
-    InitializeShareGroupStateResponse,
-    InitializeStateResult,
-    PartitionData,
-    PartitionResult,
-)
+from penstock.protocol.messages import initialize_share_group_state as api
 from penstock.server.context import RequestContext
-from penstock.server.share_state_requests import Outcome, answer_each, begin_each
-from penstock.share.values import PersisterError, SharePartitionKey
+from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
+from penstock.share.state.values import SharePartitionKey
+
+VERSIONS = range(1)
+
+_CLASSES = ResponseClasses(
+    api.InitializeShareGroupStateResponse, api.InitializeStateResult, api.PartitionResult
+)
 
 
 def handle(
-    ctx: RequestContext, request: InitializeShareGroupStateRequest
-) -> Awaitable[InitializeShareGroupStateResponse]:
-    def begin(key: SharePartitionKey, wanted: PartitionData) -> Awaitable[None]:
+    ctx: RequestContext, request: api.InitializeShareGroupStateRequest
+) -> Awaitable[api.InitializeShareGroupStateResponse]:
+    def begin(key: SharePartitionKey, wanted: api.PartitionData) -> Awaitable[None]:
         return ctx.broker.share_state.initialize(key, wanted.state_epoch, wanted.start_offset)
 
-    begun = begin_each(request.group_id, request.topics, begin)
-
-    async def respond() -> InitializeShareGroupStateResponse:
-        return InitializeShareGroupStateResponse(
-            results=[
-                InitializeStateResult(topic_id=topic_id, partitions=partitions)
-                for topic_id, partitions in await answer_each(begun, _result)
-            ]
-        )
-
-    return respond()
-
-
-def _result(partition: int, outcome: Outcome[None]) -> PartitionResult:
-    if isinstance(outcome, PersisterError):
-        return PartitionResult(partition=partition, error_code=outcome.code, error_message=str(outcome))
-    return PartitionResult(partition=partition, error_code=ErrorCode.NONE)
+    return respond(request, begin, _CLASSES)

@@ -1,20 +1,22 @@
-"""JoinGroup (key 11), v0-v9: become or stay a member of a classic group; parked until the group has gathered.
+"""JoinGroup (key 11), v0-v9: join a classic group; the response waits until all members have joined.
 
-v0 has no rebalance timeout: the session timeout serves. v4: a newcomer is first told its id (KIP-394). v5: static
+v0 has no rebalance timeout and uses the session timeout. v4: a new member first gets its id (KIP-394). v5: static
 members (KIP-345). v7: the group's protocol type, and null for no protocol. v8: the client's reason (KIP-800), for our
-log only. v9: a leader may be told to keep the assignment (KIP-814).
+log only. v9: a leader may have to keep the assignment (KIP-814).
 """
 
 import logging
 
 import msgspec
 
-from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from penstock.runtime.completion import Reply
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group
+from penstock.server.handlers.shared.permissions import may_group
+
+VERSIONS = range(10)
 
 log = logging.getLogger(__name__)
 

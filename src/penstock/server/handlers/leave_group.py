@@ -1,4 +1,4 @@
-"""LeaveGroup (key 13), v0-v5: leave a classic group at once instead of by timeout.
+"""LeaveGroup (key 13), v0-v5: leave a classic group without waiting for the session timeout.
 
 v3: several members, static ones by their instance id alone (KIP-345); before, the one member's error is the response's.
 v5: with reasons (KIP-800), for our log only.
@@ -6,12 +6,14 @@ v5: with reasons (KIP-800), for our log only.
 
 import logging
 
-from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from penstock.runtime.completion import Reply
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group
+from penstock.server.handlers.shared.permissions import may_group
+
+VERSIONS = range(6)
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +28,12 @@ def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupRespons
         members = [MemberIdentity(member_id=request.member_id)]
     for member in members:
         if member.reason:
-            log.debug("member %r leaves group %r: %s", member.member_id, request.group_id, member.reason)
+            log.debug(
+                "A member leaves. group=%s member=%s reason=%s",
+                request.group_id,
+                member.member_id,
+                member.reason,
+            )
     response = ctx.broker.groups.leave(request.group_id, members)
     if ctx.version >= _SEVERAL_FROM:
         return response

@@ -14,6 +14,8 @@ from penstock.protocol.messages.list_config_resources import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 
+VERSIONS = range(2)
+
 _SUPPORTED = (
     ResourceType.TOPIC,
     ResourceType.BROKER,

@@ -1,6 +1,6 @@
 """ListGroups (key 16), v0-v5: the groups that this broker coordinates; v4 filters by state, v5 by type.
 
-Only those that may be described; whoever may describe the cluster sees them all.
+Only those that the client may describe; with permission to describe the cluster, all.
 """
 
 from penstock.groups.admin import list_groups
@@ -8,7 +8,9 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group
+from penstock.server.handlers.shared.permissions import may_group
+
+VERSIONS = range(6)
 
 
 async def handle(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:

@@ -13,7 +13,6 @@ OFFSET_NOT_AVAILABLE, or LEADER_NOT_AVAILABLE before v5 (KIP-207). Who is no cli
 """
 
 from collections import Counter
-from collections.abc import Awaitable
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
@@ -26,8 +25,10 @@ from penstock.protocol.messages.list_offsets import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_topic
-from penstock.storage.log.errors import LogError
+from penstock.server.handlers.shared.permissions import may_topic
+from penstock.storage.errors import LogError
+
+VERSIONS = range(1, 12)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 _EPOCH_SINCE_VERSION = 4
@@ -37,11 +38,7 @@ _CLIENT = -1
 _OFFSET_NOT_AVAILABLE_SINCE_VERSION = 5
 
 
-def handle(ctx: RequestContext, request: ListOffsetsRequest) -> Awaitable[ListOffsetsResponse]:
-    return _list(ctx, request)
-
-
-async def _list(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+async def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     counts = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
     topics = []
     for topic in request.topics:

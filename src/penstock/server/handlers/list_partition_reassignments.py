@@ -11,6 +11,8 @@ from penstock.protocol.messages.list_partition_reassignments import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 
+VERSIONS = range(1)
+
 
 def handle(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest

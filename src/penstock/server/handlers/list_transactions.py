@@ -6,7 +6,8 @@ v2 by a pattern for the whole transactional id (KIP-1152). Ids that may not be d
 
 import asyncio
 
-from penstock.config.patterns import InvalidPattern, Pattern
+from penstock.config.patterns.automaton import Pattern
+from penstock.config.patterns.syntax import InvalidPattern
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.list_transactions import (
     ListTransactionsRequest,
@@ -15,9 +16,11 @@ from penstock.protocol.messages.list_transactions import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_transactional_id
+from penstock.server.handlers.shared.permissions import may_transactional_id
 from penstock.transactions.state import Transaction
 from penstock.transactions.states import STATE_NAMES
+
+VERSIONS = range(3)
 
 _IDS_PER_TURN = 100
 
@@ -43,7 +46,7 @@ async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListT
             and may_transactional_id(ctx, Operation.DESCRIBE, transaction.transactional_id)
         )
 
-    found = await coordinator.partitions.look_at_all(iter)
+    found = await coordinator.partitions.read_committed(iter)
     if isinstance(found, ErrorCode):
         return ListTransactionsResponse(error_code=found)
     wanted = []
@@ -53,7 +56,7 @@ async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListT
                 TransactionState(
                     transactional_id=transaction.transactional_id,
                     producer_id=transaction.producer_id,
-                    transaction_state=transaction.state.shown_as,
+                    transaction_state=transaction.state.protocol_name,
                 )
             )
         if number % _IDS_PER_TURN == 0:

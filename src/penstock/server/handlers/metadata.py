@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Topic
-from penstock.cluster.topic_names import invalid_name_reason, is_internal
-from penstock.config.themes.replication import AUTO_CREATE_TOPICS_ENABLE
+from penstock.cluster.metadata.topic_names import invalid_name_reason, is_internal
+from penstock.config.settings.replication import AUTO_CREATE_TOPICS_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata import (
     MetadataRequest,
@@ -23,12 +23,14 @@ from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import NOT_ASKED, Operation
 from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
-from penstock.server.permissions import (
+from penstock.server.handlers.shared.permissions import (
     denied_topics,
     may_topic,
     permitted_in_cluster,
     permitted_operations,
 )
+
+VERSIONS = range(14)
 
 
 def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:

@@ -1,28 +1,28 @@
-"""OffsetCommit (key 8), v2-v10: keep how far a group has read, durably.
+"""OffsetCommit (key 8), v2-v10: store the offsets of a group.
 
-v2-v4 may say how long (KIP-211 left that to the broker). v6: with the leader epoch that was read. v9: also for KIP-848
-groups. v10: topics by id. Partitions that do not exist are refused one by one; what the group thinks of the member goes
-for all.
+v2-v4 may have a retention time (KIP-211 left that to the broker). v6: with the leader epoch of the offset. v9: also for
+KIP-848 groups. v10: topics by id. Unknown partitions have errors of their own; an error of the member applies to all.
 """
 
 import msgspec
 
-from penstock.config.themes.coordinators import OFFSET_METADATA_MAX_BYTES
-from penstock.groups.committing import Committer, commit
-from penstock.observability.completion import Completion, Reply
+from penstock.groups.offset_requests import Committer, commit
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.runtime.completion import Completion, Reply
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group, may_topic
+from penstock.server.handlers.shared.group_requests import check_offset, offset_value
+from penstock.server.handlers.shared.permissions import may_group, may_topic
+
+VERSIONS = range(2, 11)
 
 _BY_ID_FROM = 10
 
@@ -40,13 +40,13 @@ def handle(
         partitions = []
         name, topic_id, unknown = _resolve(ctx, topic)
         for wanted in topic.partitions:
-            code = unknown or _check(ctx, name, wanted)
+            code = unknown or check_offset(ctx, name, wanted)
             partitions.append(
                 OffsetCommitResponsePartition(partition_index=wanted.partition_index, error_code=code)
             )
             if not code:
                 key = OffsetCommitKey(group=request.group_id, topic=name, partition=wanted.partition_index)
-                commits.append((key, _value(wanted, topic_id, now_ms, expire_ms)))
+                commits.append((key, offset_value(wanted, topic_id, now_ms, expire_ms)))
         topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic.topic_id, partitions=partitions))
     response = OffsetCommitResponse(topics=topics)
     if not commits:
@@ -100,29 +100,8 @@ def _refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitRespo
     )
 
 
-def _check(ctx: RequestContext, topic: str, wanted: OffsetCommitRequestPartition) -> ErrorCode:
-    if ctx.broker.controller.image.partition(topic, wanted.partition_index) is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if len(wanted.committed_metadata or "") > ctx.broker.config[OFFSET_METADATA_MAX_BYTES]:
-        return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    return ErrorCode.NONE
-
-
-def _value(
-    wanted: OffsetCommitRequestPartition, topic_id: bytes, now_ms: int, expire_ms: int
-) -> OffsetCommitValue:
-    return OffsetCommitValue(
-        offset=wanted.committed_offset,
-        leader_epoch=wanted.committed_leader_epoch,
-        metadata=wanted.committed_metadata or "",
-        commit_timestamp=now_ms,
-        expire_timestamp=expire_ms,
-        topic_id=topic_id,
-    )
-
-
 def _with(response: OffsetCommitResponse, code: ErrorCode) -> OffsetCommitResponse:
-    """Give the whole group's outcome to every partition that has none of its own."""
+    """Apply the error of the group to every partition without an error of its own."""
     if not code:
         return response
     return OffsetCommitResponse(

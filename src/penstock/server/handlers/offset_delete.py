@@ -1,8 +1,8 @@
-"""OffsetDelete (key 47), v0: forget offsets of topics that a group no longer reads (KIP-496)."""
+"""OffsetDelete (key 47), v0: delete offsets of topics that a group no longer subscribes to (KIP-496)."""
 
 from collections.abc import Awaitable
 
-from penstock.groups.committing import delete_offsets
+from penstock.groups.offset_requests import delete_offsets
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -12,14 +12,12 @@ from penstock.protocol.messages.offset_delete import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import denied_topics, may_group
+from penstock.server.handlers.shared.permissions import denied_topics, may_group
+
+VERSIONS = range(1)
 
 
-def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> Awaitable[OffsetDeleteResponse]:
-    return _delete(ctx, request)
-
-
-async def _delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+async def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     if not may_group(ctx, Operation.DELETE, request.group_id):
         return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:

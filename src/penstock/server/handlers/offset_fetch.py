@@ -1,4 +1,4 @@
-"""OffsetFetch (key 9), v1-v10: how far groups have read.
+"""OffsetFetch (key 9), v1-v10: the committed offsets of groups.
 
 v2: all topics of a group (null). v7: wait for open transactions (`require_stable`, KIP-447). v8: several groups, each
 with its error. v10: topics by id. An offset that was never committed is -1, without an error. Topics that may not be
@@ -7,7 +7,7 @@ described are left out of all topics of a group.
 
 from collections.abc import Awaitable, Sequence
 
-from penstock.groups.committing import Fetched, fetch
+from penstock.groups.offset_requests import Fetched, fetch
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -23,7 +23,9 @@ from penstock.protocol.messages.offset_fetch import (
 from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group, may_topic
+from penstock.server.handlers.shared.permissions import may_group, may_topic
+
+VERSIONS = range(1, 11)
 
 _ERROR_FROM = 2
 _GROUPS_FROM = 8
@@ -74,7 +76,7 @@ async def _fetch_one(ctx: RequestContext, request: OffsetFetchRequest) -> Offset
 
 
 def _refused_v1(topics: Sequence[OffsetFetchRequestTopics], code: ErrorCode) -> OffsetFetchResponse:
-    """v1 can only tell an error partition by partition."""
+    """v1 has errors of partitions only."""
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(
@@ -158,5 +160,5 @@ def _by_topic(ctx: RequestContext, fetched: Sequence[Fetched]) -> list[OffsetFet
     return [
         OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
         for (name, topic_id), partitions in topics.items()
-        if ctx.version < _BY_ID_FROM or topic_id != ZERO_UUID  # a topic that is gone has no id to be told by
+        if ctx.version < _BY_ID_FROM or topic_id != ZERO_UUID  # a deleted topic has no id
     ]

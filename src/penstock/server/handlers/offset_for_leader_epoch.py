@@ -11,7 +11,9 @@ from penstock.protocol.messages.offset_for_leader_epoch import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import denied_topics
+from penstock.server.handlers.shared.permissions import denied_topics
+
+VERSIONS = range(2, 5)
 
 
 def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:

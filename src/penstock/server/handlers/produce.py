@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.commit import ALL, Commit
+from penstock.cluster.metadata.topic_names import INTERNAL_TOPICS
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import INTERNAL_TOPICS
-from penstock.observability.completion import Completion, Reply
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import (
@@ -37,10 +36,12 @@ from penstock.protocol.records.batch import (
     MAGIC_POSITION,
     TRANSACTIONAL_FLAG,
 )
+from penstock.runtime.completion import Completion, Reply
 from penstock.security.operations import Operation
-from penstock.server.connection_host import CloseConnection
+from penstock.server.connections import CloseConnection
 from penstock.server.context import RequestContext
-from penstock.server.handlers.produce_transactions import (
+from penstock.server.handlers.shared.permissions import may_transactional_id, refused_topics
+from penstock.server.handlers.shared.produce_transactions import (
     BY_ID_FROM,
     Pending,
     Verdicts,
@@ -49,11 +50,12 @@ from penstock.server.handlers.produce_transactions import (
     pending_in,
     verdicts,
 )
-from penstock.server.permissions import may_transactional_id, refused_topics
-from penstock.storage.log.errors import AppendRejected, LogError
-from penstock.storage.transaction_permit import TransactionPermit
+from penstock.storage.errors import AppendRejected, LogError
+from penstock.storage.producers.transaction_permit import TransactionPermit
 
-_LOOK_INTERVAL_S = 1.0  # how often a wait for other replicas asks whether they can still be heard of
+VERSIONS = range(3, 14)
+
+_CHECK_INTERVAL_S = 1.0  # how often a wait for other replicas checks that this leader is not cut off
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 _ACKS = (ALL, 0, 1)
 _NO_START_OFFSET = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
@@ -151,7 +153,7 @@ class _Produce(Reply[ProduceResponse | None]):
         )
         if not commit.is_done:
             self._left += 1
-            commit.then(self._settle)
+            commit.then(self._on_commit)
             if commit.checking is not None:
                 self.is_exclusive = True  # what the same client sends next must not overtake it
             if acks == ALL and leader.is_replicated:
@@ -175,7 +177,7 @@ class _Produce(Reply[ProduceResponse | None]):
             self._wait_for_others()
         return self
 
-    def _settle(self, commit: Completion[None] | None) -> None:
+    def _on_commit(self, commit: Completion[None] | None) -> None:
         if commit is not None:
             if commit in self._timed_out:
                 return
@@ -192,11 +194,11 @@ class _Produce(Reply[ProduceResponse | None]):
     def _wait_for_others(self) -> None:
         loop = asyncio.get_running_loop()
         left_s = max(0.0, self._deadline_s - loop.time())
-        self._timer = loop.call_later(min(left_s, _LOOK_INTERVAL_S), self._look)
+        self._timer = loop.call_later(min(left_s, _CHECK_INTERVAL_S), self._check_progress)
 
-    def _look(self) -> None:
+    def _check_progress(self) -> None:
         if self._ctx.broker.access.is_cut_off:
-            self.fail(CloseConnection("no other replica and no controller is heard of any more"))
+            self.fail(CloseConnection("this leader is cut off from the other replicas and the controller"))
         elif asyncio.get_running_loop().time() >= self._deadline_s:
             self._give_up()
         else:
@@ -206,7 +208,7 @@ class _Produce(Reply[ProduceResponse | None]):
         """What was appended stays, and may still be committed: the client must find out by sending it again."""
         self._timed_out = [commit for commit in self._others if not commit.is_done]
         self._left -= len(self._timed_out)
-        self._settle(None)
+        self._on_commit(None)
 
     def _respond(self) -> ProduceResponse | None:
         acks = self._request.acks

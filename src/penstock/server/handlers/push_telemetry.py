@@ -11,6 +11,8 @@ from penstock.protocol.messages.push_telemetry import PushTelemetryRequest, Push
 from penstock.server.context import RequestContext
 from penstock.server.telemetry import read_metrics
 
+VERSIONS = range(1)
+
 
 async def handle(ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
     telemetry = ctx.broker.telemetry

@@ -1,50 +1,26 @@
-"""ReadShareGroupStateSummary (key 87), v0-v1: where share partitions are, without what is known of each record.
+"""ReadShareGroupStateSummary (key 87), v0-v1: start offsets and epochs of share partitions, without record states.
 
-v1 tells how many records behind the start offset are done with.
+v1 adds how many records behind the start offset are complete.
 """
 
 from collections.abc import Awaitable
 
-from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.read_share_group_state_summary import (
-    PartitionData,
-    PartitionResult,
-    ReadShareGroupStateSummaryRequest,
-    ReadShareGroupStateSummaryResponse,
-    ReadStateSummaryResult,
-)
+from penstock.protocol.messages import read_share_group_state_summary as api
 from penstock.server.context import RequestContext
-from penstock.server.share_state_requests import Outcome, answer_each, begin_each
-from penstock.share.values import PersisterError, SharePartitionKey, ShareSummary
+from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
+from penstock.share.state.values import SharePartitionKey, ShareSummary
+
+VERSIONS = range(2)
+
+_CLASSES = ResponseClasses(
+    api.ReadShareGroupStateSummaryResponse, api.ReadStateSummaryResult, api.PartitionResult
+)
 
 
 def handle(
-    ctx: RequestContext, request: ReadShareGroupStateSummaryRequest
-) -> Awaitable[ReadShareGroupStateSummaryResponse]:
-    def begin(key: SharePartitionKey, _wanted: PartitionData) -> Awaitable[ShareSummary]:
+    ctx: RequestContext, request: api.ReadShareGroupStateSummaryRequest
+) -> Awaitable[api.ReadShareGroupStateSummaryResponse]:
+    def begin(key: SharePartitionKey, _wanted: api.PartitionData) -> Awaitable[ShareSummary]:
         return ctx.broker.share_state.summary(key)
 
-    begun = begin_each(request.group_id, request.topics, begin)
-
-    async def respond() -> ReadShareGroupStateSummaryResponse:
-        return ReadShareGroupStateSummaryResponse(
-            results=[
-                ReadStateSummaryResult(topic_id=topic_id, partitions=partitions)
-                for topic_id, partitions in await answer_each(begun, _result)
-            ]
-        )
-
-    return respond()
-
-
-def _result(partition: int, outcome: Outcome[ShareSummary]) -> PartitionResult:
-    if isinstance(outcome, PersisterError):
-        return PartitionResult(partition=partition, error_code=outcome.code, error_message=str(outcome))
-    return PartitionResult(
-        partition=partition,
-        error_code=ErrorCode.NONE,
-        state_epoch=outcome.state_epoch,
-        leader_epoch=outcome.leader_epoch,
-        start_offset=outcome.start_offset,
-        delivery_complete_count=outcome.delivery_complete_count,
-    )
+    return respond(request, begin, _CLASSES, ShareSummary._asdict)

@@ -14,6 +14,8 @@ from penstock.security.sasl.login import IllegalState
 from penstock.server.context import RequestContext
 from penstock.server.login_gate import accept
 
+VERSIONS = range(3)
+
 log = logging.getLogger(__name__)
 
 
@@ -44,12 +46,12 @@ def _prove(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthent
     except LoginRefused as refusal:
         peer.proof = None
         ctx.broker.strangers.note(
-            peer, "tried to prove that it is a broker of this cluster, with another token"
+            peer, "tried to authenticate as a broker of this cluster with a wrong token"
         )
         return _refusal(ErrorCode.SASL_AUTHENTICATION_FAILED, str(refusal))
     if proof.is_proved:
         peer.proof, peer.has_proved = None, True
-        log.debug("%s is a broker of this cluster", peer)
+        log.debug("A broker proved the secret of this cluster. peer=%s", peer)
     return SaslAuthenticateResponse(error_message=None, auth_bytes=answer)
 
 

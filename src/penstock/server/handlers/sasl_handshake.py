@@ -11,6 +11,8 @@ from penstock.security.sasl import cluster
 from penstock.security.sasl.login import IllegalState, MechanismNotOffered
 from penstock.server.context import RequestContext
 
+VERSIONS = range(2)
+
 _HAS_HEADERS_FROM = 1
 
 

@@ -1,7 +1,7 @@
-"""ShareAcknowledge (key 79), v1-v2: tell what became of records that were fetched, apart from a fetch (KIP-932).
+"""ShareAcknowledge (key 79), v1-v2: acknowledge fetched records without a fetch (KIP-932).
 
-Stage one counts the session up and takes the acknowledgements in, in connection order; stage two waits until they are
-written. With the last epoch the session ends, and what the member still holds goes back to the group.
+Stage one checks the session epoch and applies the acknowledgements, in connection order; stage two waits until they are
+written. The final epoch ends the session and releases the records of the member.
 """
 
 from collections.abc import Awaitable
@@ -16,12 +16,12 @@ from penstock.protocol.messages.share_acknowledge import (
     ShareAcknowledgeTopicResponse,
 )
 from penstock.server.context import RequestContext
-from penstock.server.handlers.share_acknowledgements import (
+from penstock.server.handlers.shared.share_acknowledgements import (
     Outcomes,
     acknowledge,
     current_leader,
     refusal_of,
-    settled,
+    wait_for_outcomes,
 )
 from penstock.share.partitions import Outcome
 from penstock.share.sessions import (
@@ -32,6 +32,8 @@ from penstock.share.sessions import (
     ShareSession,
     TopicPartition,
 )
+
+VERSIONS = range(1, 3)
 
 _LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _NO_LEADER = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)  # see `share_read.NO_LEADER`
@@ -64,7 +66,7 @@ def _proceed(ctx: RequestContext, member: MemberKey, epoch: int) -> ShareSession
 async def _respond(
     ctx: RequestContext, request: ShareAcknowledgeRequest, session: ShareSession, outcomes: Outcomes
 ) -> ShareAcknowledgeResponse:
-    results = await settled(outcomes)
+    results = await wait_for_outcomes(outcomes)
     if request.share_session_epoch == FINAL_EPOCH:
         ctx.broker.shares.end_session(session)
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}

@@ -22,17 +22,17 @@ from penstock.protocol.messages.share_fetch import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.handlers.share_acknowledgements import (
+from penstock.server.handlers.shared.long_poll import change, watching
+from penstock.server.handlers.shared.permissions import denied_topics
+from penstock.server.handlers.shared.share_acknowledgements import (
     Outcomes,
     acknowledge,
     current_leader,
     has_acknowledgements,
     refusal_of,
-    settled,
+    wait_for_outcomes,
 )
-from penstock.server.handlers.share_read import Answers, ShareRead, failed
-from penstock.server.long_poll import news, watching
-from penstock.server.permissions import denied_topics
+from penstock.server.handlers.shared.share_read import Answers, ShareRead, failed
 from penstock.share.led_partition import LedPartition
 from penstock.share.partition.values import AcquireMode
 from penstock.share.partitions import Outcome
@@ -44,7 +44,9 @@ from penstock.share.sessions import (
     ShareSession,
     TopicPartition,
 )
-from penstock.share.values import SharePartitionKey
+from penstock.share.state.values import SharePartitionKey
+
+VERSIONS = range(1, 3)
 
 _LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
@@ -78,10 +80,10 @@ def _refuse(request: ShareFetchRequest) -> ErrorCode:
 async def _refuse_later(
     ctx: RequestContext, request: ShareFetchRequest, code: ErrorCode
 ) -> ShareFetchResponse:
-    """A client that there is no room for tries again at once: it is kept waiting as if it fetched."""
+    """Delay the error like a fetch that waits: the client retries at once."""
     deadline = asyncio.get_running_loop().time() + request.max_wait_ms / 1000
     with watching(ctx.peer, deadline, lambda _changed: ()) as changed:
-        await news(changed)
+        await change(changed)
     return ShareFetchResponse(error_code=code)
 
 
@@ -89,7 +91,7 @@ async def _refuse_later(
 
 
 def _session(ctx: RequestContext, request: ShareFetchRequest, member: MemberKey) -> ShareSession:
-    """The session as this request leaves it. Raises `SessionError`."""
+    """Return the session after this request. Raises `SessionError`."""
     sessions = ctx.broker.shares.sessions
     epoch = request.share_session_epoch
     wanted = [
@@ -119,18 +121,18 @@ def _session(ctx: RequestContext, request: ShareFetchRequest, member: MemberKey)
 
 def _end_with_connection(ctx: RequestContext) -> None:
     shares, peer = ctx.broker.shares, ctx.peer
-    if not shares.takes_on(peer):
+    if not shares.add_owner(peer):
         return
-    others_told = peer.on_leave
+    previous = peer.on_disconnect
 
-    def tell() -> None:
-        others_told()
+    def on_leave_with_sessions() -> None:
+        previous()
         shares.disconnected(peer)
 
-    peer.on_leave = tell
+    peer.on_disconnect = on_leave_with_sessions
 
 
-# -- the answer ---------------------------------------------------------------------------------------
+# -- the response -------------------------------------------------------------------------------------
 
 
 async def _respond(
@@ -141,11 +143,15 @@ async def _respond(
     wait_ms = 0
     if epoch != FINAL_EPOCH and not request.is_renew_ack:
         answers, wait_ms = await _fetch(ctx, request, session)
-    told = {n: data for n, data in answers.items() if _is_told(session, n, data) or epoch == INITIAL_EPOCH}
-    results = await settled(outcomes)
+    included = {
+        name: data
+        for name, data in answers.items()
+        if _must_include(session, name, data) or epoch == INITIAL_EPOCH
+    }
+    results = await wait_for_outcomes(outcomes)
     if epoch == FINAL_EPOCH:
         ctx.broker.shares.end_session(session)
-    topics, leaders = _told(ctx, told, results)
+    topics, leaders = _by_topic(ctx, included, results)
     return ShareFetchResponse(
         throttle_time_ms=wait_ms,
         acquisition_lock_timeout_ms=ctx.broker.shares.settings(
@@ -156,8 +162,8 @@ async def _respond(
     )
 
 
-def _is_told(session: ShareSession, name: TopicPartition, data: PartitionData) -> bool:
-    return session.is_worth_telling(
+def _must_include(session: ShareSession, name: TopicPartition, data: PartitionData) -> bool:
+    return session.must_include(
         name, has_records=bool(data.records), has_failed=data.error_code != ErrorCode.NONE
     )
 
@@ -165,7 +171,7 @@ def _is_told(session: ShareSession, name: TopicPartition, data: PartitionData) -
 async def _fetch(
     ctx: RequestContext, request: ShareFetchRequest, session: ShareSession
 ) -> tuple[Answers, int]:
-    """What the partitions answer, and how long the client must wait for having exceeded its quota."""
+    """Return the results of the partitions, and the throttle time of a client that has exceeded its quota."""
     image, shares = ctx.broker.controller.image, ctx.broker.shares
     group_id = request.group_id or ""
     settings = shares.settings(group_id)
@@ -196,10 +202,10 @@ async def _fetch(
     return answers | await read.answers(), read.wait_ms
 
 
-def _told(
+def _by_topic(
     ctx: RequestContext, answers: Answers, results: dict[TopicPartition, Outcome]
 ) -> tuple[list[ShareFetchableTopicResponse], list[NodeEndpoint]]:
-    """What was fetched and what was acknowledged, by topics, with the leaders of what is led elsewhere."""
+    """Return the results of fetches and acknowledgements by topic, with the leaders of partitions led elsewhere."""
     topics: dict[bytes, list[PartitionData]] = {}
     leaders: dict[int, NodeEndpoint] = {}
     for name in answers | results:

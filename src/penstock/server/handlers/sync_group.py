@@ -1,14 +1,16 @@
-"""SyncGroup (key 14), v0-v5: hand in the assignment as the leader, and get one's own part once it is committed.
+"""SyncGroup (key 14), v0-v5: the leader sends the assignment; every member gets its part once it is committed.
 
 v5: the protocol that the member believes in must be named (KIP-559).
 """
 
-from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from penstock.runtime.completion import Reply
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_group
+from penstock.server.handlers.shared.permissions import may_group
+
+VERSIONS = range(6)
 
 _PROTOCOL_REQUIRED_FROM = 5
 

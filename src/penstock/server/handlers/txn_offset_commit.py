@@ -1,32 +1,31 @@
-"""TxnOffsetCommit (key 28), v0-v5: offsets of a consumer group that count once a transaction commits.
+"""TxnOffsetCommit (key 28), v0-v5: offsets of a consumer group that take effect when a transaction commits.
 
-v3: as a member of the group (KIP-447). v5: makes the group's partition of `__consumer_offsets` part of the transaction
-by itself (KIP-890); before, AddOffsetsToTxn has done that, and here it is verified.
+v3: as a member of the group (KIP-447). v5: adds the group's partition of `__consumer_offsets` to the transaction
+(KIP-890); before, AddOffsetsToTxn has done that, and it is verified here.
 """
 
 from penstock.cluster.coordination.partition import InTransaction
-from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.coordination.placement import partition_for
+from penstock.cluster.metadata.topic_names import CONSUMER_OFFSETS
 from penstock.cluster.replica import Replica
-from penstock.cluster.topic_names import CONSUMER_OFFSETS
-from penstock.config.themes.coordinators import (
-    OFFSET_METADATA_MAX_BYTES,
-    TRANSACTION_PARTITION_VERIFICATION_ENABLE,
-)
-from penstock.groups.committing import Commits, Committer, commit
+from penstock.config.settings.coordinators import TRANSACTION_PARTITION_VERIFICATION_ENABLE
+from penstock.groups.offset_requests import Commits, Committer, commit
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.messages.offset_commit_record import OffsetCommitKey
 from penstock.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import denied_topics, may_group, may_transactional_id
+from penstock.server.handlers.shared.group_requests import check_offset, offset_value
+from penstock.server.handlers.shared.permissions import denied_topics, may_group, may_transactional_id
 from penstock.transactions.admission import Question
 from penstock.transactions.state import Producer, TopicPartition
+
+VERSIONS = range(6)
 
 _KNOWS_LOADING_FROM = 2
 _ABORTABLE_FROM = 4
@@ -39,20 +38,24 @@ async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOff
     codes = {
         TopicPartition(topic.name, wanted.partition_index): refusal
         or (ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic.name in denied else ErrorCode.NONE)
-        or _check(ctx, topic.name, wanted)
+        or check_offset(ctx, topic.name, wanted)
         for topic in request.topics
         for wanted in topic.partitions
     }
+    now_ms = ctx.broker.clock.now_ms()
+    topics = ctx.broker.controller.image.topics
     commits = [
         (
             OffsetCommitKey(group=request.group_id, topic=topic.name, partition=wanted.partition_index),
-            _value(ctx, topic.name, wanted),
+            offset_value(wanted, topics[topic.name].topic_id, now_ms),
         )
         for topic in request.topics
         for wanted in topic.partitions
         if not codes[TopicPartition(topic.name, wanted.partition_index)]
     ]
-    code = told(await _commit(ctx, request, commits), ctx.version) if commits else ErrorCode.NONE
+    code = (
+        _error_for_version(await _commit(ctx, request, commits), ctx.version) if commits else ErrorCode.NONE
+    )
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
@@ -78,30 +81,12 @@ def _refusal(ctx: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _check(ctx: RequestContext, topic: str, wanted: TxnOffsetCommitRequestPartition) -> ErrorCode:
-    if ctx.broker.controller.image.partition(topic, wanted.partition_index) is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if len(wanted.committed_metadata or "") > ctx.broker.config[OFFSET_METADATA_MAX_BYTES]:
-        return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    return ErrorCode.NONE
-
-
-def _value(ctx: RequestContext, topic: str, wanted: TxnOffsetCommitRequestPartition) -> OffsetCommitValue:
-    return OffsetCommitValue(
-        offset=wanted.committed_offset,
-        leader_epoch=wanted.committed_leader_epoch,
-        metadata=wanted.committed_metadata or "",
-        commit_timestamp=ctx.broker.clock.now_ms(),
-        topic_id=ctx.broker.controller.image.topics[topic].topic_id,
-    )
-
-
 async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits: Commits) -> ErrorCode:
-    """Commit once the group's partition is known to be part of the transaction."""
+    """Commit once the group's partition is verified to be part of the transaction."""
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     count = ctx.broker.groups.shards.partition_count
-    home = TopicPartition(CONSUMER_OFFSETS, home_of(request.group_id, count) if count else 0)
+    home = TopicPartition(CONSUMER_OFFSETS, partition_for(request.group_id, count) if count else 0)
     leader = ctx.broker.replicas.leader_of(*home)
     if not isinstance(leader, Replica):
         return ErrorCode.NOT_COORDINATOR
@@ -134,10 +119,10 @@ async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits:
     return outcome if isinstance(outcome, ErrorCode) else await outcome
 
 
-def told(code: ErrorCode, version: int) -> ErrorCode:
-    """The outcome in words that this version of TxnOffsetCommit knows."""
+def _error_for_version(code: ErrorCode, version: int) -> ErrorCode:
+    """Translate an error for this version of TxnOffsetCommit."""
     if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _KNOWS_LOADING_FROM:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE  # KAFKA-7296: such clients break at the other
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE  # KAFKA-7296: these clients fail at the other error
     if code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     if code is ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:

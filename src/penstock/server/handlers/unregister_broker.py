@@ -4,21 +4,17 @@ One that runs and has a vote has not left: who wants it gone all the same remove
 `penstock cluster remove` does. Kafka would forget it.
 """
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(1)
 
 
-def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> Awaitable[UnregisterBrokerResponse]:
-    return _unregister(ctx, request)
-
-
-async def _unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+async def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
     if not ctx.may_in_cluster(Operation.ALTER):
         return UnregisterBrokerResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None)
     if _is_here(ctx, request.broker_id):

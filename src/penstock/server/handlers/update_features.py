@@ -3,8 +3,6 @@
 Version 0 has a flag that allows downgrades where later ones name the kind of change. All updates are taken or none.
 """
 
-from collections.abc import Awaitable
-
 from penstock.cluster.controller.features import FeaturesUpdated, FeatureUpdate, UpgradeType
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.update_features import (
@@ -15,16 +13,14 @@ from penstock.protocol.messages.update_features import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log.errors import LogError
+from penstock.storage.errors import LogError
+
+VERSIONS = range(3)
 
 _ANSWERS_EACH_UNTIL = 1
 
 
-def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> Awaitable[UpdateFeaturesResponse]:
-    return _update(ctx, request)
-
-
-async def _update(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+async def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     if not ctx.may_in_cluster(Operation.ALTER):
         return UpdateFeaturesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None)
     updates = [

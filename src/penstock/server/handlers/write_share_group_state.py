@@ -1,51 +1,32 @@
-"""WriteShareGroupState (key 85), v0-v1: leaders of partitions write down what became of records.
+"""WriteShareGroupState (key 85), v0-v1: the leader of a partition writes the state of its records.
 
-v1 tells how many records behind the start offset are done with, for the lag of a group.
+v1 adds how many records behind the start offset are complete, to compute the lag of a group.
 """
 
 from collections.abc import Awaitable
 
-from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.write_share_group_state import (
-    PartitionData,
-    PartitionResult,
-    WriteShareGroupStateRequest,
-    WriteShareGroupStateResponse,
-    WriteStateResult,
-)
+from penstock.protocol.messages import write_share_group_state as api
 from penstock.server.context import RequestContext
-from penstock.server.share_state_requests import Outcome, answer_each, begin_each
+from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
 from penstock.share.state.records import state_batches
-from penstock.share.values import PersisterError, SharePartitionKey
+from penstock.share.state.values import SharePartitionKey, StateUpdate
+
+VERSIONS = range(2)
+
+_CLASSES = ResponseClasses(api.WriteShareGroupStateResponse, api.WriteStateResult, api.PartitionResult)
 
 
 def handle(
-    ctx: RequestContext, request: WriteShareGroupStateRequest
-) -> Awaitable[WriteShareGroupStateResponse]:
-    def begin(key: SharePartitionKey, wanted: PartitionData) -> Awaitable[None]:
-        return ctx.broker.share_state.write(
-            key,
+    ctx: RequestContext, request: api.WriteShareGroupStateRequest
+) -> Awaitable[api.WriteShareGroupStateResponse]:
+    def begin(key: SharePartitionKey, wanted: api.PartitionData) -> Awaitable[None]:
+        update = StateUpdate(
             state_epoch=wanted.state_epoch,
             leader_epoch=wanted.leader_epoch,
             start_offset=wanted.start_offset,
             delivery_complete_count=wanted.delivery_complete_count,
             batches=state_batches(wanted.state_batches),
         )
+        return ctx.broker.share_state.write(key, update)
 
-    begun = begin_each(request.group_id, request.topics, begin)
-
-    async def respond() -> WriteShareGroupStateResponse:
-        return WriteShareGroupStateResponse(
-            results=[
-                WriteStateResult(topic_id=topic_id, partitions=partitions)
-                for topic_id, partitions in await answer_each(begun, _result)
-            ]
-        )
-
-    return respond()
-
-
-def _result(partition: int, outcome: Outcome[None]) -> PartitionResult:
-    if isinstance(outcome, PersisterError):
-        return PartitionResult(partition=partition, error_code=outcome.code, error_message=str(outcome))
-    return PartitionResult(partition=partition, error_code=ErrorCode.NONE)
+    return respond(request, begin, _CLASSES)

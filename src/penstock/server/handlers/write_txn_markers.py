@@ -1,6 +1,6 @@
-"""WriteTxnMarkers (key 27), v1-v2: a transaction coordinator ends transactions in the partitions led here.
+"""WriteTxnMarkers (key 27), v1-v2: a transaction coordinator ends transactions in partitions of this leader.
 
-v2 says under which transaction version, so that a late marker is told from a right one by its epoch (KIP-1228).
+v2 has the transaction version, so that a late marker is recognized by its epoch (KIP-1228).
 
 Administrators abort a hanging transaction with it. They name its producer and epochs as DescribeProducers shows them:
 with others they could lock the producer or the coordinator out. What commits is for brokers only (`broker_apis`).
@@ -26,6 +26,8 @@ from penstock.server.context import RequestContext
 from penstock.transactions.markers import Begun, Marker, outcomes
 from penstock.transactions.state import TopicPartition
 
+VERSIONS = range(1, 3)
+
 
 def handle(
     ctx: RequestContext, request: WriteTxnMarkersRequest
@@ -40,9 +42,7 @@ def handle(
 
 async def _respond(markers: Sequence[WritableTxnMarker], begun: Sequence[Begun]) -> WriteTxnMarkersResponse:
     return WriteTxnMarkersResponse(
-        markers=[
-            _result(wanted, await outcomes(its_own)) for wanted, its_own in zip(markers, begun, strict=True)
-        ]
+        markers=[_result(wanted, await outcomes(each)) for wanted, each in zip(markers, begun, strict=True)]
     )
 
 
@@ -55,13 +55,13 @@ def _begin(ctx: RequestContext, wanted: WritableTxnMarker) -> Begun:
         transaction_version=wanted.transaction_version,
     )
     targets = _targets(wanted)
-    strange = [] if ctx.peer.is_broker else [each for each in targets if not _is_hanging(ctx, wanted, each)]
-    begun = ctx.broker.markers.begin(marker, [each for each in targets if each not in strange])
-    return {**begun, **dict.fromkeys(strange, ErrorCode.INVALID_PRODUCER_EPOCH)}
+    unknown = [] if ctx.peer.is_broker else [each for each in targets if not _is_hanging(ctx, wanted, each)]
+    begun = ctx.broker.markers.begin(marker, [each for each in targets if each not in unknown])
+    return {**begun, **dict.fromkeys(unknown, ErrorCode.INVALID_PRODUCER_EPOCH)}
 
 
 def _is_hanging(ctx: RequestContext, wanted: WritableTxnMarker, target: TopicPartition) -> bool:
-    """Whether the partition has an open transaction of just this producer; one that is not led here says so itself."""
+    """Whether the partition has an open transaction of exactly this producer. Other leaders check that themselves."""
     leader = ctx.broker.replicas.leader_of(target.topic, target.partition)
     if not isinstance(leader, Replica):
         return True

@@ -97,7 +97,9 @@ def _resident_bytes() -> int:
 
 _REQUEST_SECONDS = _family("request_duration_seconds", "histogram", "From the frame to its answer, by API")
 _LOOP_LAG = _family("event_loop_lag_seconds", "histogram", "How late the event loop is")
-_FLUSH = _family("log_flush_duration_seconds", "histogram", "How long syncs of logs took")
+_FLUSH = _family(
+    "log_flush_duration_seconds", "histogram", "How long syncs took; a round of the journal is one"
+)
 
 
 def _requests(services: Services) -> Iterator[str]:

@@ -1,5 +1,4 @@
-"""The state machine of one share partition (KIP-932): who has which records, how often each was given, what is done.
+"""The state machine of one share partition (KIP-932): the owner, the delivery count and the state of its records.
 
-Pure: values in, values out; the time is an argument, and what must be written is returned. `SharePartition` is all
-that the rest of the broker sees of it.
+Pure: the time is an argument, and changes to write are return values. Other packages use `SharePartition` only.
 """

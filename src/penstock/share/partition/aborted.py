@@ -1,16 +1,16 @@
-"""Which of the batches read belong to aborted transactions: a group that reads committed records must not see them."""
+"""Finds batches of aborted transactions, which a group that reads committed records must not see."""
 
 from collections.abc import Iterable
 
 from penstock.protocol.records.batch import BatchHeader
 from penstock.share.partition.values import OffsetRange
-from penstock.storage.transaction_index import AbortedTransaction
+from penstock.storage.segment.transaction_index import AbortedTransaction
 
 
 def aborted_ranges(
     headers: Iterable[BatchHeader], aborted: Iterable[AbortedTransaction]
 ) -> list[OffsetRange]:
-    """Of these batches those that were aborted. Markers are not among them: consumers acknowledge them as gaps."""
+    """Return the aborted ones of these batches, without markers: consumers acknowledge those as gaps."""
     by_producer: dict[int, list[AbortedTransaction]] = {}
     for transaction in aborted:
         by_producer.setdefault(transaction.producer_id, []).append(transaction)

@@ -1,9 +1,9 @@
-"""What a member gets of the records that were read from the log for it.
+"""Acquires records that were read from the log for a member.
 
-Records in flight that are available come first, in the order of their offsets; then those behind the end offset, which
-become new batches. Record batches are given whole, except to a member that wants no more than a number of records
-(KIP-1206). Records that were delivered often without success are given in ever smaller portions, the last
-time each alone, so that one bad record does not spoil its neighbours' last chance (KIP-1240).
+Available records in flight come first, in the order of their offsets; then those behind the end offset, which become
+new batches. Record batches are acquired as a whole, except for a member that limits the number of records (KIP-1206).
+Records that were delivered often without success are acquired in ever smaller portions, and one by one at the last
+delivery, so that one bad record does not make its neighbours fail (KIP-1240).
 """
 
 from bisect import bisect_right
@@ -11,36 +11,21 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from penstock.share.partition.in_flight import InFlightBatch, Run
-from penstock.share.partition.values import Acquired, AcquireMode, OffsetRange, ShareSettings
+from penstock.share.partition.values import Acquired, AcquireMode, OffsetRange, PartitionSettings
 from penstock.share.partition.window import Window
-from penstock.share.values import RecordState
+from penstock.share.state.values import RecordState
 
 _THROTTLE_FROM_MIN = 2
 _FIRST_OFFSET = attrgetter("first_offset")
 
 
 class Acquisition:
-    """One acquiring by one member. `acquired` is what it got."""
-
-    __slots__ = (
-        "_batch_size",
-        "_batches",
-        "_deadline_ms",
-        "_first",
-        "_is_limited",
-        "_last",
-        "_limit",
-        "_member_id",
-        "_throttle_from",
-        "_window",
-        "acquired",
-        "records_left",
-    )
+    """One acquisition by one member; `acquired` is the result."""
 
     def __init__(
         self,
         window: Window,
-        settings: ShareSettings,
+        settings: PartitionSettings,
         *,
         member_id: str,
         batches: Sequence[OffsetRange],
@@ -69,39 +54,39 @@ class Acquisition:
         if fetch_offset < self._first and window.archive(
             fetch_offset, self._first - 1, RecordState.AVAILABLE
         ):
-            window.looks_for_available = True  # the log no longer has them (compaction)
-        looked_to = self._acquire_in_flight()
+            window.may_have_available = True  # the log no longer has them (compaction)
+        searched_to = self._acquire_in_flight()
         if self.records_left > 0:
-            self._acquire_new(looked_to + 1, self._last)
+            self._acquire_new(searched_to + 1, self._last)
         if window.has_gaps and fetch_offset <= window.gap_start:
             self._note_gaps_filled()
 
     def _note_gaps_filled(self) -> None:
-        """What was read has filled the gaps there, or has shown that there is nothing in them."""
+        """The records that were read have filled the gaps, or shown that there is nothing in them."""
         if self.records_left > 0:
             self._window.no_gap_before(self._last + 1)
         elif self.acquired:
             self._window.no_gap_before(self.acquired[-1].last_offset + 1)
 
     def _bound(self, fetch_offset: int, records_max: int, locks_max: int) -> None:
-        """Decide how many records there may be, and up to which offset."""
+        """Set the maximum number of records and the last offset."""
         window = self._window
         self.records_left = min(records_max, locks_max - window.in_flight_count)
         if self.records_left <= 0 and fetch_offset <= window.end:
-            # Nothing more comes in flight, but what is available in flight can still be acquired.
+            # No more records may be in flight, but available ones in flight can still be acquired.
             self.records_left = min(records_max, window.end - fetch_offset + 1)
             self._last = min(self._last, window.end)
 
     def _acquire_in_flight(self) -> int:
-        """Acquire what is available among the records in flight; return the last offset that was looked at."""
+        """Acquire available records in flight; return the last offset that was searched."""
         window = self._window
-        looked_to = max(self._first, window.start) - 1
+        searched_to = max(self._first, window.start) - 1
         for batch in window.in_flight.overlapping(self._first, self._last):
-            if window.has_gaps and looked_to + 1 < batch.first:
-                self._acquire_new(looked_to + 1, batch.first - 1)
+            if window.has_gaps and searched_to + 1 < batch.first:
+                self._acquire_new(searched_to + 1, batch.first - 1)
                 if self.records_left <= 0:
                     break
-            looked_to = max(looked_to, batch.last)
+            searched_to = max(searched_to, batch.last)
             is_throttled = self._is_throttled(batch)
             if is_throttled and self.acquired:
                 self.records_left = 0
@@ -110,7 +95,7 @@ class Acquisition:
             self.records_left = 0 if is_throttled and count else self.records_left - count
             if self.records_left <= 0:
                 break
-        return looked_to
+        return searched_to
 
     def _is_throttled(self, batch: InFlightBatch) -> bool:
         return any(
@@ -142,7 +127,7 @@ class Acquisition:
             if is_last_delivery:
                 wanted = 1
             locked = self._lock(batch, run, begin, begin + wanted - 1)
-            self._give(locked, may_extend=len(self.acquired) > given)
+            self._append(locked, may_extend=len(self.acquired) > given)
             count += wanted
             if is_last_delivery or count == portion or (self._is_limited and count == self.records_left):
                 break
@@ -150,18 +135,18 @@ class Acquisition:
         return count
 
     def _lock(self, batch: InFlightBatch, run: Run, first: int, last: int) -> Run:
-        """Lock this part of a run for the member."""
+        """Lock a part of a run for the member."""
         if run.first < first:
-            run = batch.runs[batch.cut_at(first)]
+            run = batch.runs[batch.split_at(first)]
         if run.last > last:
-            batch.cut_at(last + 1)
+            batch.split_at(last + 1)
         run.state = RecordState.ACQUIRED
         run.delivery_count += 1
         run.member_id = self._member_id
         run.deadline_ms = self._deadline_ms
         return run
 
-    def _give(self, run: Run, *, may_extend: bool) -> None:
+    def _append(self, run: Run, *, may_extend: bool) -> None:
         before = self.acquired[-1] if may_extend else None
         if (
             before is not None
@@ -173,7 +158,7 @@ class Acquisition:
             self.acquired.append(Acquired(run.first, run.last, run.delivery_count))
 
     def _acquire_new(self, first: int, last: int) -> None:
-        """Acquire records that were not in flight; record batches whole, so it may be more than wanted."""
+        """Acquire records that were not in flight: whole record batches, which may exceed the maximum."""
         if first > last:
             return
         window = self._window
@@ -189,21 +174,21 @@ class Acquisition:
         self.records_left -= self.acquired[-1].last_offset - first + 1
 
     def _batch_end(self, offset: int) -> int:
-        """The last offset of the record batch that has this offset."""
+        """Return the last offset of the record batch with this offset."""
         index = bisect_right(self._batches, offset, key=_FIRST_OFFSET) - 1
         return max(offset, self._batches[index].last_offset) if index >= 0 else offset
 
     def _add_limited(self, first: int, last: int) -> None:
-        """Put a whole batch in flight, of which the member gets no more than it wants."""
+        """Put a whole batch in flight, of which the member gets no more than its maximum."""
         batch = InFlightBatch(Run(first, last, RecordState.AVAILABLE, 0))
         self._window.in_flight.add(batch)
         if last - first >= self.records_left:
-            self._window.looks_for_available = True
+            self._window.may_have_available = True
         locked = self._lock(batch, batch.runs[0], first, min(last, first + self.records_left - 1))
-        self._give(locked, may_extend=False)
+        self._append(locked, may_extend=False)
 
     def _add_batches(self, first: int, last: int) -> None:
-        """Put records in flight in batches of the size the member wishes, which end where record batches end."""
+        """Put records in flight in batches of about the requested size, which end where record batches end."""
         ends: list[int] = []
         begin = first
         if last - first >= self._batch_size:
@@ -219,5 +204,5 @@ class Acquisition:
                 begin, end, RecordState.ACQUIRED, 1, member_id=self._member_id, deadline_ms=self._deadline_ms
             )
             self._window.in_flight.add(InFlightBatch(run))
-            self._give(run, may_extend=False)
+            self._append(run, may_extend=False)
             begin = end + 1

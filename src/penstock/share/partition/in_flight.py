@@ -1,9 +1,9 @@
-"""The records in flight, by ranges: who has them and how often they were delivered.
+"""The records in flight, by ranges, with their owner and delivery count.
 
-Records are delivered in batches, and a batch keeps its ends for as long as any of its records is in flight: it decides
-what is given together when it is delivered again. Inside a batch are runs, records in sequence that have everything in
-common. A batch begins as one run; runs are cut where a member acknowledges part of one, and joined again when nothing
-tells them apart any more. So a record costs memory only while its neighbours differ from it.
+Records are delivered in batches. A batch keeps its ends as long as any of its records is in flight: they decide which
+records are delivered together again. A batch consists of runs: consecutive records with the same state. It begins as
+one run. Runs are split where a member acknowledges a part, and joined when they are equal again. So a record needs
+memory only while it differs from its neighbours.
 
     batch  0........................499
     runs   0-99 accepted | 100 rejected | 101-499 acquired by a, until 12:00:30
@@ -11,41 +11,31 @@ tells them apart any more. So a record costs memory only while its neighbours di
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from penstock.share.partition.change import Change
-from penstock.share.values import RecordState
+from penstock.share.state.values import RecordState
 
-NOBODY = ""
+NO_MEMBER = ""
 NEVER = 0
 
 _FIRST = attrgetter("first")
 
 
+@dataclass(slots=True, eq=False)
 class Run:
-    """Records from `first` to `last`, both included. `change` is set while a transition of theirs is being written."""
+    """Records from `first` to `last`, both included. `change` is set while their new state is being written."""
 
-    __slots__ = ("change", "deadline_ms", "delivery_count", "first", "last", "member_id", "state", "written")
-
-    def __init__(
-        self,
-        first: int,
-        last: int,
-        state: RecordState,
-        delivery_count: int,
-        *,
-        member_id: str = NOBODY,
-        deadline_ms: int = NEVER,
-    ) -> None:
-        self.first = first
-        self.last = last
-        self.state = state
-        self.delivery_count = delivery_count
-        self.member_id = member_id
-        self.deadline_ms = deadline_ms
-        self.change: Change | None = None
-        self.written = state
-        """What `change` writes: `state` may be archived meanwhile, because the record is no longer in the log."""
+    first: int
+    last: int
+    state: RecordState
+    delivery_count: int
+    member_id: str = NO_MEMBER
+    deadline_ms: int = NEVER
+    change: Change | None = None
+    written: RecordState = RecordState.AVAILABLE
+    """The state that `change` writes; `state` may become archived meanwhile, when the log deletes the record."""
 
     def __len__(self) -> int:
         return self.last - self.first + 1
@@ -58,25 +48,16 @@ class Run:
     def can_be_acquired(self) -> bool:
         return self.state is RecordState.AVAILABLE and self.change is None
 
-    def let_go(self, state: RecordState) -> None:
-        """Nobody holds the records any more, and they have this state."""
+    def unlock(self, state: RecordState) -> None:
+        """Remove the lock of the records, and set their state."""
         self.state = state
-        self.member_id = NOBODY
+        self.member_id = NO_MEMBER
         self.deadline_ms = NEVER
 
-    def cut_at(self, offset: int) -> "Run":
-        """Keep what is before `offset` and return the rest."""
-        rest = Run(
-            offset,
-            self.last,
-            self.state,
-            self.delivery_count,
-            member_id=self.member_id,
-            deadline_ms=self.deadline_ms,
-        )
-        rest.written = self.written
+    def split_at(self, offset: int) -> "Run":
+        """Keep the part before `offset` and return the rest."""
+        rest = replace(self, first=offset)
         if self.change is not None:
-            rest.change = self.change
             self.change.runs.append(rest)
         self.last = offset - 1
         return rest
@@ -93,7 +74,7 @@ class Run:
 
 
 class InFlightBatch:
-    """Records that were first acquired together, with nothing between its runs."""
+    """Records that were first acquired together, without gaps between the runs."""
 
     __slots__ = ("first", "last", "runs")
 
@@ -102,16 +83,16 @@ class InFlightBatch:
         self.last = run.last
         self.runs = [run]
 
-    def cut_at(self, offset: int) -> int:
-        """Make a run begin at `offset`, which is in this batch or right behind it; return its index."""
+    def split_at(self, offset: int) -> int:
+        """Split the runs at `offset`, which is in this batch or right behind it; return the index of the rest."""
         index = bisect_left(self.runs, offset, key=_FIRST)
         before = self.runs[index - 1] if index else None
         if before is not None and before.last >= offset:
-            self.runs.insert(index, before.cut_at(offset))
+            self.runs.insert(index, before.split_at(offset))
         return index
 
     def overlapping(self, first: int, last: int) -> list[Run]:
-        """Runs that have records in this range, whole."""
+        """Return the runs with records in this range, not cut to it."""
         if first <= self.first and self.last <= last:
             return self.runs
         if first > self.last:
@@ -120,7 +101,7 @@ class InFlightBatch:
         return self.runs[begin : bisect_right(self.runs, last, key=_FIRST)]
 
     def join(self) -> None:
-        """Make one run of neighbours that nothing tells apart."""
+        """Join adjacent equal runs."""
         runs = self.runs
         if len(runs) == 1:
             return
@@ -134,7 +115,7 @@ class InFlightBatch:
 
 
 class InFlight:
-    """Batches in the order of their offsets. Between two of them may be offsets that are in none."""
+    """Batches in the order of their offsets. There may be gaps between them."""
 
     __slots__ = ("batches",)
 
@@ -145,29 +126,29 @@ class InFlight:
         self.batches.insert(bisect_left(self.batches, batch.first, key=_FIRST), batch)
 
     def floor(self, offset: int) -> InFlightBatch | None:
-        """The last batch that does not begin behind `offset`."""
+        """Return the last batch that begins at or before `offset`."""
         index = bisect_right(self.batches, offset, key=_FIRST)
         return self.batches[index - 1] if index else None
 
     def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
-        """Batches with offsets in this range."""
+        """Return the batches with offsets in this range."""
         batches = self.batches
         begin = bisect_right(batches, first, key=_FIRST)
         if begin and batches[begin - 1].last >= first:
             begin -= 1
         return batches[begin : bisect_right(batches, last, key=_FIRST)]
 
-    def cut(self, first: int, last: int, state: RecordState) -> Iterator[Run]:
-        """Runs of this state that make up exactly what of this state is in the range; they are cut at its ends."""
+    def split(self, first: int, last: int, state: RecordState) -> Iterator[Run]:
+        """Yield the runs with this state in the range, split at the ends of the range."""
         for batch in self.overlapping(first, last):
             for run in list(batch.overlapping(first, last)):
                 if run.state is not state:
                     continue
                 inside = run
                 if inside.first < first:
-                    inside = batch.runs[batch.cut_at(first)]
+                    inside = batch.runs[batch.split_at(first)]
                 if inside.last > last:
-                    batch.cut_at(last + 1)
+                    batch.split_at(last + 1)
                 yield inside
 
     def join(self, first: int, last: int) -> None:

@@ -1,15 +1,15 @@
-"""One partition as one share group reads it: what its leader does with the records in flight.
+"""One partition as one share group reads it, on the leader of the partition.
 
-What a record goes through:
+The states of a record:
 
     available --acquire--> acquired --accept--> acknowledged
         ^                     |------reject, gap, or released for the last time----> archived
         '------release--------'
 
-Only what ends an acquisition is written: to the persister acquired records are available still. A transition that was
-asked for is in doubt until it is written, and nobody else may touch its records before (`Change`).
-Records are also archived, without anything being written, when the log no longer has them, or when they turn out to
-belong to an aborted transaction: the next leader finds that out by itself.
+Only the end of an acquisition is written: for the persister acquired records are still available. A new state is
+pending until it is written, and no other change may touch its records before (`Change`).
+Records are archived without a write when the log no longer has them, or when they belong to an aborted transaction:
+the next leader finds that out by itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,11 +25,11 @@ from penstock.share.partition.values import (
     Acquired,
     AcquireMode,
     OffsetRange,
-    Refused,
-    ShareSettings,
+    PartitionSettings,
+    Refusal,
 )
 from penstock.share.partition.window import Window
-from penstock.share.values import RecordState, ShareState, StateBatch
+from penstock.share.state.values import RecordState, ShareState, StateBatch
 
 _STATE_AFTER: dict[int, RecordState] = {
     AcknowledgeType.GAP: RecordState.ARCHIVED,
@@ -41,14 +41,14 @@ _TYPES = frozenset(int(type_) for type_ in AcknowledgeType)
 
 
 class SharePartition:
-    """Not thread-safe. The caller sees to it that only one fetch at a time reads the log and acquires from it."""
+    """Not thread-safe. The caller lets only one fetch at a time read the log and acquire records."""
 
     __slots__ = ("_next_expiry_ms", "_window", "settings", "state_epoch")
 
-    def __init__(self, state: ShareState, *, start_offset_if_new: int, settings: ShareSettings) -> None:
-        """Begin with what the persister kept; `start_offset_if_new` counts only where that has no start offset yet.
+    def __init__(self, state: ShareState, *, start_offset_if_new: int, settings: PartitionSettings) -> None:
+        """Begin with the persister's state; `start_offset_if_new` is used if that has no start offset yet.
 
-        Raises `ValueError` if the state makes no sense (Kafka answers UNKNOWN_SERVER_ERROR to the fetch then).
+        Raises `ValueError` if the state is invalid (Kafka then answers the fetch with UNKNOWN_SERVER_ERROR).
         """
         self.state_epoch = state.state_epoch
         self.settings = settings
@@ -66,26 +66,22 @@ class SharePartition:
 
     @property
     def delivery_complete_count(self) -> int:
-        """Of records from the start offset on that are acknowledged or archived."""
+        """The number of acknowledged and archived records from the start offset on."""
         return self._window.complete_count
 
     @property
     def in_flight_count(self) -> int:
-        """Of records from the start to the end offset, whatever their state."""
+        """The number of records from the start to the end offset, in any state."""
         return self._window.in_flight_count
 
     @property
-    def in_flight_batch_count(self) -> int:
-        return len(self._window.in_flight.batches)
-
-    @property
     def next_fetch_offset(self) -> int:
-        """Where the log must be read to find records that can be acquired."""
+        """The offset from which the log must be read to acquire records."""
         return self._window.next_fetch_offset()
 
     @property
     def can_acquire(self) -> bool:
-        """False while as many records are in flight as may be and none of them is available."""
+        """False while the maximum number of records is in flight and none of them is available."""
         window = self._window
         return (
             window.in_flight_count < self.settings.record_locks_max
@@ -94,14 +90,11 @@ class SharePartition:
 
     @property
     def next_expiry_ms(self) -> int | None:
-        """The earliest moment at which a lock may expire: `expire` has nothing to do before. May be too early.
-
-        To be looked at after every call that changes something.
-        """
+        """The earliest time at which a lock may expire. It may be too early, and every call may change it."""
         return self._next_expiry_ms
 
     def records(self) -> list[StateBatch]:
-        """What is known of single records, before and behind the start offset (diagnosis and tests)."""
+        """Return the states of all records in memory (for tests)."""
         return list(state_batches(self._window.in_flight.runs()))
 
     def acquire(
@@ -118,11 +111,11 @@ class SharePartition:
     ) -> list[Acquired]:
         """Lock records for this member, in ascending order of their offsets.
 
-        `batches` are the record batches that were read from the log at `fetch_offset`, all of them, control batches
-        too, first batch whole even if it begins before `fetch_offset`. `aborted` are those of them that belong to
-        aborted transactions (`aborted_ranges`; empty for groups that read uncommitted records): they are archived.
-        In batch-optimized mode more than `records_max` may be given. What is given may have holes, and the
-        records answered with it may be cut to the batches from the first to the last offset given.
+        `batches` are all record batches that were read from the log at `fetch_offset`: control batches too, and the
+        whole first batch even if it begins before `fetch_offset`. `aborted` are those of aborted transactions
+        (`aborted_ranges`; empty for groups that read uncommitted records): they are archived. The batch-optimized mode
+        may acquire more than `records_max`. The result may have gaps; the response needs the record batches from its
+        first to its last offset.
         """
         window = self._window
         if records_max <= 0 or not batches or batches[-1].last_offset < window.start:
@@ -149,12 +142,12 @@ class SharePartition:
 
     def acknowledge(
         self, member_id: str, acknowledgements: Iterable[Acknowledgement], now_ms: int
-    ) -> Change | Refused:
-        """Take a member's acknowledgements, all or none. Renewals take effect at once and are not written.
+    ) -> Change | Refusal:
+        """Apply all acknowledgements of a member, or none. Renewals take effect at once and are not written.
 
         The caller has checked that each has one type or as many types as offsets.
         """
-        change = Change(self._settle)
+        change = Change(self._complete)
         for acknowledgement in acknowledgements:
             refused = self._acknowledge(change, member_id, acknowledgement, now_ms)
             if refused is not None:
@@ -164,10 +157,10 @@ class SharePartition:
 
     def _acknowledge(
         self, change: Change, member_id: str, acknowledgement: Acknowledgement, now_ms: int
-    ) -> Refused | None:
+    ) -> Refusal | None:
         first, last, types = acknowledgement
         if not _TYPES.issuperset(types):
-            return Refused(ErrorCode.INVALID_REQUEST, f"Invalid acknowledge type: {list(types)}")
+            return Refusal(ErrorCode.INVALID_REQUEST, f"Invalid acknowledge type: {list(types)}")
         if last < self._window.start:
             return None
         refused = self._refusal(member_id, first, last)
@@ -176,7 +169,9 @@ class SharePartition:
         if AcknowledgeType.RENEW in types and not self.settings.allows_renewal:
             return _invalid_state("Renewing acquisition locks is not enabled for the group.")
         for begin, end, type_ in _spans(first, last, types):
-            for run in self._window.in_flight.cut(max(begin, self._window.start), end, RecordState.ACQUIRED):
+            for run in self._window.in_flight.split(
+                max(begin, self._window.start), end, RecordState.ACQUIRED
+            ):
                 if type_ == AcknowledgeType.RENEW:
                     run.deadline_ms = now_ms + self.settings.lock_duration_ms
                     self._note_deadline(run.deadline_ms)
@@ -184,17 +179,17 @@ class SharePartition:
                     self._begin(change, run, _STATE_AFTER[type_])
         return None
 
-    def _refusal(self, member_id: str, first: int, last: int) -> Refused | None:
-        """Why this member may not acknowledge these offsets, of which at least the last is not before the start."""
+    def _refusal(self, member_id: str, first: int, last: int) -> Refusal | None:
+        """Return why this member may not acknowledge these offsets. The last one is not before the start offset."""
         in_flight = self._window.in_flight
         begin = max(first, self._window.start)
         if in_flight.floor(begin) is None:
             return _invalid_state("The request batch offsets are not found in the cache.")
         batches = in_flight.overlapping(begin, last)
         if not batches:
-            return Refused(ErrorCode.INVALID_REQUEST, "The first offset in request is past acquired records.")
+            return Refusal(ErrorCode.INVALID_REQUEST, "The first offset in request is past acquired records.")
         if last > batches[-1].last:
-            return Refused(ErrorCode.INVALID_REQUEST, "The last offset in request is past acquired records.")
+            return Refusal(ErrorCode.INVALID_REQUEST, "The last offset in request is past acquired records.")
         for batch in batches:
             for run in batch.overlapping(begin, last):
                 if run.state is not RecordState.ACQUIRED:
@@ -204,20 +199,20 @@ class SharePartition:
         return None
 
     def release(self, member_id: str) -> Change:
-        """Give back all that this member holds: its session was closed, or it left the group."""
-        change = Change(self._settle)
-        for run in self._held(lambda run: run.member_id == member_id):
+        """Release all records of a member: its session was closed, or it left the group."""
+        change = Change(self._complete)
+        for run in self._acquired_runs(lambda run: run.member_id == member_id):
             self._begin(change, run, RecordState.AVAILABLE)
         return self._to_write(change)
 
     def expire(self, now_ms: int) -> Change:
-        """Take records back whose lock has run out. They are available at once, before that is written.
+        """Release records whose lock has expired. They are available at once, before that is written.
 
-        So `roll_back` does not return the locks; either of the two only lets the start offset move.
+        So `roll_back` does not restore the locks; like `commit`, it only lets the start offset move.
         """
-        change = Change(self._settle)
-        for run in self._held(lambda run: run.deadline_ms <= now_ms):
-            run.let_go(self._state_given_back(run))
+        change = Change(self._complete)
+        for run in self._acquired_runs(lambda run: run.deadline_ms <= now_ms):
+            run.unlock(self._released_state(run))
             self._count(run)
             change.runs.append(run)
         self._to_write(change)
@@ -229,29 +224,31 @@ class SharePartition:
         return change
 
     def log_start_moved(self, log_start_offset: int) -> None:
-        """Records before this offset are deleted (a fetch was out of range). There is nothing to write."""
+        """Archive records that the log has deleted (a fetch was out of range). Nothing is written."""
         self._window.log_start_moved(log_start_offset)
 
-    def _held(self, is_meant: Callable[[Run], bool]) -> Iterator[Run]:
-        """Runs that are acquired and meant; those that the start offset has passed apart from the others."""
+    def _acquired_runs(self, is_selected: Callable[[Run], bool]) -> Iterator[Run]:
+        """Yield the acquired runs that are selected, split at the start offset."""
         start = self._window.start
         for batch in self._window.in_flight.batches:
             for run in list(batch.runs):
-                if run.state is RecordState.ACQUIRED and is_meant(run):
+                if run.state is RecordState.ACQUIRED and is_selected(run):
                     if run.first < start <= run.last:
-                        behind_start = batch.runs[batch.cut_at(start)]
+                        behind_start = batch.runs[batch.split_at(start)]
                         yield run
                         yield behind_start
                     else:
                         yield run
 
-    def _state_given_back(self, run: Run) -> RecordState:
-        is_over = run.last < self._window.start or run.delivery_count >= self.settings.delivery_count_limit
-        return RecordState.ARCHIVED if is_over else RecordState.AVAILABLE
+    def _released_state(self, run: Run) -> RecordState:
+        is_archived = (
+            run.last < self._window.start or run.delivery_count >= self.settings.delivery_count_limit
+        )
+        return RecordState.ARCHIVED if is_archived else RecordState.AVAILABLE
 
     def _begin(self, change: Change, run: Run, state: RecordState) -> None:
-        """Let an acquired run go over to this state, as soon as that is written."""
-        run.state = run.written = self._state_given_back(run) if state is RecordState.AVAILABLE else state
+        """Give an acquired run a new state, which takes effect when it is written."""
+        run.state = run.written = self._released_state(run) if state is RecordState.AVAILABLE else state
         run.change = change
         change.runs.append(run)
         self._count(run)
@@ -260,7 +257,7 @@ class SharePartition:
         if run.is_terminal:
             self._window.complete_count += self._window.count_from_start(run)
         elif run.can_be_acquired:
-            self._window.looks_for_available = True
+            self._window.may_have_available = True
 
     def _to_write(self, change: Change) -> Change:
         change.batches = state_batches(change.runs)
@@ -268,14 +265,14 @@ class SharePartition:
         change.delivery_complete_count = self._window.complete_count
         return change
 
-    def _settle(self, change: Change, is_written: bool) -> bool:
+    def _complete(self, change: Change, is_written: bool) -> bool:
         window = self._window
         runs, change.runs = change.runs, []
         frees_any = False
         for run in runs:
             run.change = None
             if is_written or run.state is not run.written:
-                run.let_go(run.state)
+                run.unlock(run.state)
                 frees_any = frees_any or run.state is RecordState.AVAILABLE
             else:
                 if run.is_terminal:
@@ -283,7 +280,7 @@ class SharePartition:
                 run.state = RecordState.ACQUIRED
                 self._note_deadline(run.deadline_ms)
         if frees_any:
-            window.looks_for_available = True
+            window.may_have_available = True
         if runs:
             window.in_flight.join(min(run.first for run in runs), max(run.last for run in runs))
         return window.advance() or frees_any
@@ -293,12 +290,12 @@ class SharePartition:
             self._next_expiry_ms = deadline_ms
 
 
-def _invalid_state(message: str) -> Refused:
-    return Refused(ErrorCode.INVALID_RECORD_STATE, message)
+def _invalid_state(message: str) -> Refusal:
+    return Refusal(ErrorCode.INVALID_RECORD_STATE, message)
 
 
 def _spans(first: int, last: int, types: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Offsets in sequence that are acknowledged alike."""
+    """Yield ranges of offsets with the same type."""
     if types.count(types[0]) == len(types):
         yield first, last, types[0]
         return
@@ -310,7 +307,7 @@ def _spans(first: int, last: int, types: Sequence[int]) -> Iterator[tuple[int, i
 
 
 def _without(acquired: Iterable[Acquired], aborted: Sequence[OffsetRange]) -> list[Acquired]:
-    """What is acquired and not aborted; both ascend."""
+    """Return the acquired ranges without the aborted ones; both ascend."""
     kept: list[Acquired] = []
     for first, last, delivery_count in acquired:
         begin = first

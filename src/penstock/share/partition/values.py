@@ -1,4 +1,4 @@
-"""What a share partition is asked and what it answers."""
+"""The arguments and results of a share partition."""
 
 import enum
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ import msgspec
 from penstock.protocol.errors import ErrorCode
 
 
-class ShareSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the group and the broker are set to, as far as it matters to one share partition."""
+class PartitionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of the group and the broker that apply to one share partition."""
 
     lock_duration_ms: int
     delivery_count_limit: int
@@ -19,14 +19,14 @@ class ShareSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AcquireMode(enum.IntEnum):
-    """How the maximum of records is meant (KIP-1206), as the protocol numbers it."""
+    """The meaning of the maximum number of records (KIP-1206), as the protocol numbers it."""
 
-    BATCH_OPTIMIZED = 0  # a wish: record batches are given whole
+    BATCH_OPTIMIZED = 0  # may be exceeded: record batches are acquired as a whole
     RECORD_LIMIT = 1
 
 
 class AcknowledgeType(enum.IntEnum):
-    """As the protocol numbers it."""
+    """The numbers are those of the protocol."""
 
     GAP = 0  # there is no such record, or only a control record
     ACCEPT = 1
@@ -43,7 +43,7 @@ class OffsetRange(NamedTuple):
 
 
 class Acquired(NamedTuple):
-    """Records that a member may now work on until their lock expires; both ends included."""
+    """Records that are locked for a member until the lock expires; both ends included."""
 
     first_offset: int
     last_offset: int
@@ -51,15 +51,15 @@ class Acquired(NamedTuple):
 
 
 class Acknowledgement(NamedTuple):
-    """Of records from one offset to another, both included: one type for all of them, or one for each."""
+    """Types for records from one offset to another, both included: one type for all, or one for each."""
 
     first_offset: int
     last_offset: int
     types: Sequence[int]
 
 
-class Refused(NamedTuple):
-    """Acknowledgements that were not accepted, none of them."""
+class Refusal(NamedTuple):
+    """The error of acknowledgements, of which none was accepted."""
 
     code: ErrorCode
     message: str

@@ -1,40 +1,30 @@
-"""The part of the log that is in flight: from where to where, what of it is done, where to read next.
+"""The records in flight of a share partition: start and end offset, complete records, and the next fetch offset.
 
-Records from the start offset to the end offset are in flight; those before are done with, those behind were never given
-to anybody. While nothing is in flight both offsets are that of the record to be read next.
+Records from the start offset to the end offset are in flight. Those before are complete, those behind were never
+acquired. While nothing is in flight, both offsets are that of the next record to read.
 
-State that was read from the persister may have gaps: records that nobody had acquired when the leader before this one
-wrote its last, though later ones were given out (it had acquired them and wrote nothing, or lost the answer). Between
-two batches made here there is never such a gap, only offsets that the log does not have. So gaps are looked for
-only up to the end of what was read from the persister, and only until records behind that were acquired.
+A state from the persister may have gaps: records that no member had acquired when the previous leader wrote last,
+though later ones were acquired (it had acquired them and not written it, or lost the response). Batches made here have
+no such gap between them, only offsets that the log does not have. So gaps are searched only up to the end of the
+persister's state, and only until records behind it are acquired.
 """
 
 from penstock.share.partition.in_flight import InFlight, InFlightBatch, Run
-from penstock.share.values import UNINITIALIZED_OFFSET, RecordState, ShareState
+from penstock.share.state.values import UNINITIALIZED_OFFSET, RecordState, ShareState
 
 
 class Window:
-    """The offsets and the records in flight. Its users change the records; it knows what follows from that."""
-
-    __slots__ = (
-        "_gap_end",
-        "_gap_start",
-        "complete_count",
-        "end",
-        "in_flight",
-        "looks_for_available",
-        "start",
-    )
+    """The offsets and the records in flight. Callers change the records; it updates the offsets."""
 
     def __init__(self, state: ShareState, start_offset_if_new: int) -> None:
         is_new = state.start_offset == UNINITIALIZED_OFFSET
         self.start = start_offset_if_new if is_new else state.start_offset
         self.end = self.start
         self.complete_count = 0
-        """Of records from the start offset on that are acknowledged or archived."""
+        """The number of acknowledged and archived records from the start offset on."""
         self.in_flight = InFlight()
-        self.looks_for_available = bool(state.batches)
-        """Whether records in flight may be available: `next_fetch_offset` has to look."""
+        self.may_have_available = bool(state.batches)
+        """Whether records in flight may be available: `next_fetch_offset` has to search them."""
         self._gap_start = -1
         self._gap_end = -1
         self._load(state)
@@ -44,7 +34,7 @@ class Window:
         expected = self.start
         for first, last, record_state, delivery_count in state.batches:
             if first < expected or last < first:
-                raise ValueError(f"state of records {first} to {last} where {expected} or later was expected")
+                raise ValueError(f"the state has records {first} to {last} instead of {expected} or later")
             if first > expected and self._gap_start < 0:
                 self._gap_start = expected
             expected = last + 1
@@ -61,7 +51,7 @@ class Window:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether there may be records between batches that nobody has acquired, from `gap_start` on."""
+        """Whether there may be records between batches that no member has acquired, from `gap_start` on."""
         return self._gap_start >= 0 and self._gap_end == self.end
 
     @property
@@ -77,13 +67,13 @@ class Window:
     def next_fetch_offset(self) -> int:
         batches = self.in_flight.batches
         if not batches or self.start > batches[-1].last:
-            self.looks_for_available = False
+            self.may_have_available = False
             return self.end
-        if self.looks_for_available:
+        if self.may_have_available:
             available = self._first_available()
             if available is not None:
                 return available
-            self.looks_for_available = False
+            self.may_have_available = False
         return self.end + 1
 
     def _first_available(self) -> int | None:
@@ -98,14 +88,14 @@ class Window:
         return None
 
     def count_from_start(self, run: Run) -> int:
-        """How many of these records are not before the start offset."""
+        """Return how many of these records are not before the start offset."""
         return max(0, run.last - max(run.first, self.start) + 1)
 
     def archive(self, first: int, last: int, state: RecordState) -> bool:
-        """Archive what has this state in the range. True if that is anything."""
+        """Archive the records with this state in the range. Return whether there are any."""
         archived_any = False
-        for run in self.in_flight.cut(first, last, state):
-            run.let_go(RecordState.ARCHIVED)
+        for run in self.in_flight.split(first, last, state):
+            run.unlock(RecordState.ARCHIVED)
             self.complete_count += self.count_from_start(run)
             archived_any = True
         return archived_any
@@ -114,7 +104,7 @@ class Window:
         if log_start_offset <= self.start:
             return
         if self.in_flight.batches and self.archive(self.start, log_start_offset - 1, RecordState.AVAILABLE):
-            self.looks_for_available = True
+            self.may_have_available = True
         self._move_start(log_start_offset)
         self.no_gap_before(log_start_offset)
         if self.end < self.start or not self.in_flight.batches:
@@ -129,34 +119,34 @@ class Window:
         self.start = offset
 
     def advance(self) -> bool:
-        """Let go of what is done with, from the beginning on, and move the start offset behind it. True if it moved."""
-        done_to = self._done_to()
-        if done_to is None:
+        """Remove complete records at the beginning, and move the start offset. Return whether it moved."""
+        complete_to = self._complete_to()
+        if complete_to is None:
             return False
         batches = self.in_flight.batches
-        if done_to == batches[-1].last:
+        if complete_to == batches[-1].last:
             batches.clear()
-            self.start = self.end = max(self.start, done_to + 1)
+            self.start = self.end = max(self.start, complete_to + 1)
             self.complete_count = 0
             return True
-        kept = next(index for index, batch in enumerate(batches) if batch.last > done_to)
-        # What is between two batches is not in the log, or it is a gap.
-        start = max(done_to + 1, batches[kept].first)
+        kept = next(index for index, batch in enumerate(batches) if batch.last > complete_to)
+        # Offsets between two batches are not in the log, or they are a gap.
+        start = max(complete_to + 1, batches[kept].first)
         if self.has_gaps:
-            start = min(start, max(self._gap_start, done_to + 1))
+            start = min(start, max(self._gap_start, complete_to + 1))
         if start > self.start:
             self._move_start(start)
         del batches[:kept]
         return True
 
-    def _done_to(self) -> int | None:
-        """The last offset before which everything is done with, and nothing of it is still being written."""
-        done_to = None
+    def _complete_to(self) -> int | None:
+        """Return the last offset up to which all records are complete, and none is being written."""
+        complete_to = None
         for batch in self.in_flight.batches:
             if self.has_gaps and batch.last >= self._gap_start:
                 break
             for run in batch.runs:
                 if run.change is not None or not run.is_terminal:
-                    return done_to
-                done_to = run.last
-        return done_to
+                    return complete_to
+                complete_to = run.last
+        return complete_to

@@ -1,10 +1,10 @@
-"""What a share partition is called where its coordinator is looked for: `group:topic id:partition`, as in Kafka."""
+"""The key by which clients find the coordinator of a share partition: `group:topic id:partition`, as in Kafka."""
 
 import base64
 import binascii
 import re
 
-from penstock.share.values import SharePartitionKey
+from penstock.share.state.values import SharePartitionKey
 
 _UUID_TEXT_MAX = 24
 _UUID_BYTES = 16
@@ -13,7 +13,7 @@ _INT32 = range(-(2**31), 2**31)
 
 
 class InvalidShareKey(ValueError):
-    """The text is not the name of a share partition; the message is Kafka's."""
+    """The text is not the key of a share partition; the message is Kafka's."""
 
 
 def coordinator_key(key: SharePartitionKey) -> str:
@@ -22,10 +22,10 @@ def coordinator_key(key: SharePartitionKey) -> str:
 
 
 def parse_coordinator_key(text: str) -> SharePartitionKey:
-    """Raises `InvalidShareKey`. The id of a group may itself have colons."""
+    """Raises `InvalidShareKey`. A group id may contain colons."""
     if not text:
         raise InvalidShareKey("Share partition key cannot be empty")
-    parts = text.rstrip(":").split(":")  # Java's split leaves out empty ends
+    parts = text.rstrip(":").split(":")  # Java's split drops empty parts at the end
     if len(parts) < 3:
         raise InvalidShareKey(f"Invalid key format: expected - groupId:topicId:partition, found - {text}")
     group_id = ":".join(parts[:-2])

@@ -1,38 +1,43 @@
-"""The state of share partitions, kept by whichever broker coordinates it: a `Persister` for the whole cluster.
+"""A `Persister` for the whole cluster: sends requests to the broker that coordinates a share partition.
 
-What concerns one share partition goes one by one, in the order in which it was asked for: a write that is tried again
-must not come behind a later one, whose start offset it would take back. Writes that gather meanwhile become one. What
-nobody waits for any more is given up: a request of a coordinator that has lost its group must not come behind those of
-the next one.
+Requests about one share partition run one at a time, in their order: a write that is retried must not come behind a
+later one, whose start offset it would undo. Waiting writes are merged. A request that no caller waits for any more is
+dropped: a group coordinator that has lost its group must not interfere with the next one.
 """
 
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from penstock.cluster.peers import Peers
-from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.runtime.clock import Clock
 from penstock.share.state import remote
 from penstock.share.state.coordinator import ShareStateCoordinator
-from penstock.share.values import PersisterError, SharePartitionKey, ShareState, ShareSummary, StateBatch
+from penstock.share.state.values import (
+    PersisterError,
+    SharePartitionKey,
+    ShareState,
+    ShareSummary,
+    StateUpdate,
+)
 
 _ATTEMPTS = 10
-_PAUSE_MS_FIRST = 100
-_PAUSE_MS_MAX = 5000
+_BACKOFF_MS_FIRST = 100
+_BACKOFF_MS_MAX = 5000
 _JITTER = 0.2
-_BATCHES_MAX = 5000  # with so many a write is not added to: it is one record in the log
-_NOBODY = -1
+_BATCHES_MAX = 5000  # no more writes are merged into a larger one, which becomes one record in the log
+_NO_LEADER = -1
 
-_WORTH_TRYING_AGAIN = frozenset(
+_RETRIABLE = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_COORDINATOR,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # to a coordinator that has not heard of the topic yet
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # of a coordinator that does not know the topic yet
         ErrorCode.NETWORK_EXCEPTION,
     }
 )
@@ -40,8 +45,8 @@ _WORTH_TRYING_AGAIN = frozenset(
 T = TypeVar("T")
 
 
-class _Task(Generic[T]):
-    """What is to be done, and who waits for it. Once nobody does, nothing more is sent for it."""
+class _Request(Generic[T]):
+    """A request and its waiters. Once all of them are cancelled, nothing more is sent for it."""
 
     def __init__(self, perform: Callable[[], Awaitable[T]]) -> None:
         self.perform = perform
@@ -59,7 +64,7 @@ class _Task(Generic[T]):
 
     def _on_waiter_done(self, _: "asyncio.Future[T]") -> None:
         if self._worker is not None and self._is_abandoned():
-            self._worker.cancel()  # a connection that is being opened must not send it, either
+            self._worker.cancel()  # also a connection that is being opened must not send it
 
     async def run(self) -> None:
         if self._is_abandoned():
@@ -71,7 +76,7 @@ class _Task(Generic[T]):
         except PersisterError as error:
             self.fail(error)
         except asyncio.CancelledError:
-            if not self._is_abandoned() or worker.uncancel():  # it is the worker that is to end
+            if not self._is_abandoned() or worker.uncancel():  # the worker itself is cancelled
                 raise
         else:
             for waiter in self._waiters:
@@ -86,18 +91,27 @@ class _Task(Generic[T]):
                 waiter.set_exception(PersisterError(error.code, str(error)))
 
 
-class _Write(_Task[None]):
-    """One or more writes of one leader, as one: their batches one after the other, the rest as the last has it."""
+class _Write(_Request[None]):
+    """One or more writes of one leader, merged."""
 
-    def __init__(
-        self, send: Callable[["_Write"], Awaitable[None]], state_epoch: int, leader_epoch: int
-    ) -> None:
-        super().__init__(lambda: send(self))
-        self.state_epoch = state_epoch
-        self.leader_epoch = leader_epoch
-        self.start_offset = -1
-        self.delivery_complete_count = -1
-        self.batches: list[StateBatch] = []
+    def __init__(self, send: Callable[[StateUpdate], Awaitable[None]], update: StateUpdate) -> None:
+        super().__init__(lambda: send(self._update))
+        self._batches = list(update.batches)
+        self._update = update._replace(batches=self._batches)
+
+    def merge(self, later: StateUpdate) -> bool:
+        """Add a later write, if it is of the same leader and there is room."""
+        before = self._update
+        is_of_same_leader = (before.state_epoch, before.leader_epoch) == (
+            later.state_epoch,
+            later.leader_epoch,
+        )
+        if not is_of_same_leader or len(self._batches) >= _BATCHES_MAX:
+            return False
+        self._batches += later.batches
+        start_offset = before.start_offset if later.start_offset == -1 else later.start_offset
+        self._update = later._replace(start_offset=start_offset, batches=self._batches)
+        return True
 
 
 class ClusterPersister:
@@ -114,168 +128,121 @@ class ClusterPersister:
         self._peers = peers
         self._clock = clock
         self._random = randomness
-        self._queues: dict[SharePartitionKey, deque[_Task[Any]]] = {}
+        self._queues: dict[SharePartitionKey, deque[_Request[Any]]] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._is_stopped = False
 
     async def stop(self) -> None:
-        """Whoever still waits, or asks from now on, is told that there is no coordinator."""
+        """Fail all waiting and later requests with COORDINATOR_NOT_AVAILABLE."""
         self._is_stopped = True
         for worker in self._workers:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
 
-    # -- what is asked --------------------------------------------------------------------------------
+    # -- requests -------------------------------------------------------------------------------------
 
     async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
-        await self._in_turn(
+        await self._in_order(
             key,
-            partial(
-                self._persist,
-                key,
-                lambda: self._local.initialize(key, state_epoch, start_offset),
-                lambda call: remote.initialize(call, key, state_epoch, start_offset),
-            ),
+            lambda: self._local.initialize(key, state_epoch, start_offset),
+            lambda call: remote.initialize(call, key, state_epoch, start_offset),
         )
 
     async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
-        return await self._in_turn(
+        return await self._in_order(
             key,
-            partial(
-                self._persist,
-                key,
-                lambda: self._local.read(key, leader_epoch),
-                lambda call: remote.read(call, key, leader_epoch),
-            ),
+            lambda: self._local.read(key, leader_epoch),
+            lambda call: remote.read(call, key, leader_epoch),
         )
 
-    async def write(
-        self,
-        key: SharePartitionKey,
-        *,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
-    ) -> None:
+    async def write(self, key: SharePartitionKey, update: StateUpdate) -> None:
         queue = self._queues.get(key)
-        task = queue[-1] if queue else None
-        if not (
-            isinstance(task, _Write)
-            and (task.state_epoch, task.leader_epoch) == (state_epoch, leader_epoch)
-            and len(task.batches) < _BATCHES_MAX
-        ):
-            task = _Write(partial(self._send, key), state_epoch, leader_epoch)
-            self._queue(key, task)
-        if start_offset != -1:
-            task.start_offset = start_offset
-        task.delivery_complete_count = delivery_complete_count
-        task.batches += batches
-        await task.wait()
+        last = queue[-1] if queue else None
+        if not isinstance(last, _Write) or not last.merge(update):
+            last = _Write(partial(self._send_write, key), update)
+            self._enqueue(key, last)
+        await last.wait()
 
     async def summary(self, key: SharePartitionKey) -> ShareSummary:
-        return await self._persist(
-            key, lambda: self._local.summary(key), lambda call: remote.summary(call, key)
-        )
+        return await self._send(key, lambda: self._local.summary(key), lambda call: remote.summary(call, key))
 
     async def delete(self, key: SharePartitionKey) -> None:
-        await self._in_turn(
-            key,
-            partial(
-                self._persist,
-                key,
-                lambda: self._local.delete(key),
-                lambda call: remote.delete(call, key),
-            ),
+        await self._in_order(key, lambda: self._local.delete(key), lambda call: remote.delete(call, key))
+
+    async def _send_write(self, key: SharePartitionKey, update: StateUpdate) -> None:
+        await self._send(
+            key, lambda: self._local.write(key, update), lambda call: remote.write(call, key, update)
         )
 
-    async def _send(self, key: SharePartitionKey, write: _Write) -> None:
-        await self._persist(
-            key,
-            lambda: self._local.write(
-                key,
-                state_epoch=write.state_epoch,
-                leader_epoch=write.leader_epoch,
-                start_offset=write.start_offset,
-                delivery_complete_count=write.delivery_complete_count,
-                batches=write.batches,
-            ),
-            lambda call: remote.write(
-                call,
-                key,
-                state_epoch=write.state_epoch,
-                leader_epoch=write.leader_epoch,
-                start_offset=write.start_offset,
-                delivery_complete_count=write.delivery_complete_count,
-                batches=write.batches,
-            ),
-        )
+    # -- order ----------------------------------------------------------------------------------------
 
-    # -- one by one -----------------------------------------------------------------------------------
+    async def _in_order(
+        self,
+        key: SharePartitionKey,
+        send_locally: Callable[[], Awaitable[T]],
+        send_remotely: Callable[[remote.Call], Awaitable[T]],
+    ) -> T:
+        request = _Request(partial(self._send, key, send_locally, send_remotely))
+        self._enqueue(key, request)
+        return await request.wait()
 
-    async def _in_turn(self, key: SharePartitionKey, perform: Callable[[], Awaitable[T]]) -> T:
-        task = _Task(perform)
-        self._queue(key, task)
-        return await task.wait()
-
-    def _queue(self, key: SharePartitionKey, task: "_Task[Any]") -> None:
+    def _enqueue(self, key: SharePartitionKey, request: "_Request[Any]") -> None:
         if self._is_stopped:
             raise PersisterError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         queue = self._queues.get(key)
         if queue is not None:
-            queue.append(task)
+            queue.append(request)
             return
-        queue = self._queues[key] = deque((task,))
+        queue = self._queues[key] = deque((request,))
         worker = asyncio.get_running_loop().create_task(self._work(key, queue), name=f"share state of {key}")
         self._workers.add(worker)
         worker.add_done_callback(self._workers.discard)
 
-    async def _work(self, key: SharePartitionKey, queue: "deque[_Task[Any]]") -> None:
-        task: _Task[Any] | None = None
+    async def _work(self, key: SharePartitionKey, queue: "deque[_Request[Any]]") -> None:
+        request: _Request[Any] | None = None
         try:
             while queue:
-                task = queue.popleft()
-                await task.run()
+                request = queue.popleft()
+                await request.run()
         finally:
             del self._queues[key]
-            for each in (task, *queue):
-                if each is not None:  # it has been told, unless this was cancelled
+            for each in (request, *queue):
+                if each is not None:  # it has its result, unless this was cancelled
                     each.fail(PersisterError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
-    # -- again and again ------------------------------------------------------------------------------
+    # -- retries --------------------------------------------------------------------------------------
 
-    async def _persist(
+    async def _send(
         self,
         key: SharePartitionKey,
-        here: Callable[[], Awaitable[T]],
-        there: Callable[[remote.Call], Awaitable[T]],
+        send_locally: Callable[[], Awaitable[T]],
+        send_remotely: Callable[[remote.Call], Awaitable[T]],
     ) -> T:
-        """Ask the coordinator, wherever it is, until it answers or there is no more point in asking."""
-        pause_ms: float = _PAUSE_MS_FIRST
+        """Send a request to the coordinator, and retry it with a backoff."""
+        backoff_ms: float = _BACKOFF_MS_FIRST
         for attempts_left in reversed(range(_ATTEMPTS)):
             try:
-                return await self._ask(key, here, there)
+                return await self._send_once(key, send_locally, send_remotely)
             except PersisterError as error:
-                if not attempts_left or error.code not in _WORTH_TRYING_AGAIN:
+                if not attempts_left or error.code not in _RETRIABLE:
                     raise
             except (OSError, ProtocolError) as error:
                 if not attempts_left:
                     raise PersisterError(ErrorCode.NETWORK_EXCEPTION, str(error)) from error
-            await self._clock.sleep(pause_ms * self._random.uniform(1 - _JITTER, 1 + _JITTER))
-            pause_ms = min(2 * pause_ms, _PAUSE_MS_MAX)
+            await self._clock.sleep(backoff_ms * self._random.uniform(1 - _JITTER, 1 + _JITTER))
+            backoff_ms = min(2 * backoff_ms, _BACKOFF_MS_MAX)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _ask(
+    async def _send_once(
         self,
         key: SharePartitionKey,
-        here: Callable[[], Awaitable[T]],
-        there: Callable[[remote.Call], Awaitable[T]],
+        send_locally: Callable[[], Awaitable[T]],
+        send_remotely: Callable[[remote.Call], Awaitable[T]],
     ) -> T:
         await self._local.ensure_topic()
         leader = self._local.leader_of(key)
-        if leader == _NOBODY:
+        if leader == _NO_LEADER:
             raise PersisterError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if leader == self._node_id:
-            return await here()
-        return await there(self._peers.channel(leader, waits_for="share state").call)
+            return await send_locally()
+        return await send_remotely(self._peers.channel(leader, waits_for="share state").call)

@@ -1,30 +1,32 @@
-"""All that one partition of `__share_group_state` adds up to: the state of some share partitions.
+"""The state of one partition of `__share_group_state`: the states of its share partitions.
 
-Pure. What changes the state is given as a `Change`, which the log takes first; it is applied the same way as `replay`
-applies it when it comes back from the log.
+Pure. Changes are returned as a `Change`, which the log gets first; `replay` applies them in the same way when they come
+back from the log.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from penstock.cluster.coordination.change import Change, together
+from penstock.cluster.coordination.change import Change, combine_changes
 from penstock.cluster.coordination.loading import IsOpen
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import share_snapshot_record, share_update_record
 from penstock.protocol.messages.share_snapshot_record import ShareSnapshotValue
 from penstock.protocol.messages.share_update_record import ShareUpdateValue
 from penstock.protocol.records.record import Record
-from penstock.share.state.combining import cut_before, lay_over
+from penstock.share.state.merging import merge, truncate_before
 from penstock.share.state.records import Value, decode, encode, state_batches
-from penstock.share.values import (
+from penstock.share.state.values import (
     UNINITIALIZED_OFFSET,
     PersisterError,
     SharePartitionKey,
     ShareState,
     ShareSummary,
     StateBatch,
+    StateUpdate,
 )
 
 log = logging.getLogger(__name__)
@@ -32,49 +34,37 @@ log = logging.getLogger(__name__)
 NO_EPOCH = -1
 UNKNOWN_COUNT = -1
 
-
 _BATCH_BYTES = 20  # of a state batch in a record
-_FIXED_BYTES = 128  # more than the rest of a snapshot, without the name of the group
+_FIXED_BYTES = 128  # more than the rest of a snapshot, without the group id
 
 
-class Moment(NamedTuple):
-    """When and where something is written: `end_offset` is that of the log, or less than the record's own."""
+class WriteContext(NamedTuple):
+    """`end_offset` is the log end offset, which is not above the offset of the record that will be written."""
 
     now_ms: int
     end_offset: int
     payload_bytes_max: int  # of a record's key and value
 
 
-class _Kept:
-    """What is known of one share partition."""
+@dataclass(slots=True, eq=False)
+class _StoredState:
+    """The state of one share partition. The log before `snapshot_offset` is not needed for it."""
 
-    __slots__ = (
-        "batches",
-        "created_ms",
-        "delivery_complete_count",
-        "leader_epoch",
-        "leader_epoch_max",
-        "snapshot_epoch",
-        "snapshot_offset",
-        "start_offset",
-        "state_epoch",
-        "state_epoch_max",
-        "update_count",
-        "written_ms",
-    )
+    snapshot_offset: int
+    snapshot_epoch: int = 0
+    state_epoch: int = 0
+    state_epoch_max: int = 0
+    leader_epoch: int = 0
+    leader_epoch_max: int = 0
+    start_offset: int = UNINITIALIZED_OFFSET
+    delivery_complete_count: int = UNKNOWN_COUNT
+    batches: list[StateBatch] = field(default_factory=list)
+    created_ms: int = 0
+    written_ms: int = 0
+    update_count: int = 0
+    """The number of updates since the last snapshot."""
 
-    def __init__(self, offset: int) -> None:
-        self.snapshot_epoch = 0
-        self.snapshot_offset = offset  # nothing before it in the log is needed
-        self.state_epoch = self.state_epoch_max = 0
-        self.leader_epoch = self.leader_epoch_max = 0
-        self.start_offset = UNINITIALIZED_OFFSET
-        self.delivery_complete_count = UNKNOWN_COUNT
-        self.batches: list[StateBatch] = []
-        self.created_ms = self.written_ms = 0
-        self.update_count = 0  # since the last snapshot
-
-    def take_snapshot(self, value: ShareSnapshotValue, offset: int) -> None:
+    def apply_snapshot(self, value: ShareSnapshotValue, offset: int) -> None:
         self.batches = state_batches(value.state_batches)
         self.snapshot_epoch = value.snapshot_epoch
         self.snapshot_offset = offset
@@ -88,10 +78,10 @@ class _Kept:
         self.written_ms = value.write_timestamp
         self.update_count = 0
 
-    def take_update(self, value: ShareUpdateValue) -> None:
+    def apply_update(self, value: ShareUpdateValue) -> None:
         new_batches = state_batches(value.state_batches)
         if value.snapshot_epoch != self.snapshot_epoch:
-            self.batches.clear()  # its snapshot is missing: what was acknowledged before that may not be any more
+            self.batches.clear()  # its snapshot is missing, so older acknowledgements may no longer be valid
             self.snapshot_epoch = value.snapshot_epoch
         if value.leader_epoch != NO_EPOCH:
             self.leader_epoch = value.leader_epoch
@@ -99,9 +89,22 @@ class _Kept:
         if value.start_offset != UNINITIALIZED_OFFSET:
             self.start_offset = value.start_offset
         self.delivery_complete_count = value.delivery_complete_count
-        lay_over(self.batches, new_batches)
-        cut_before(self.batches, self.start_offset)
+        merge(self.batches, new_batches)
+        truncate_before(self.batches, self.start_offset)
         self.update_count += 1
+
+    def snapshot(self, now_ms: int, created_ms: int) -> ShareSnapshotValue:
+        """Return the next snapshot, with the current state."""
+        return ShareSnapshotValue(
+            snapshot_epoch=self.snapshot_epoch + 1,
+            state_epoch=self.state_epoch,
+            leader_epoch=self.leader_epoch,
+            start_offset=self.start_offset,
+            delivery_complete_count=self.delivery_complete_count,
+            create_timestamp=created_ms,
+            write_timestamp=now_ms,
+            state_batches=[each.to_message(share_snapshot_record.StateBatch) for each in self.batches],
+        )
 
     @property
     def summary(self) -> ShareSummary:
@@ -111,25 +114,24 @@ class _Kept:
 
     @property
     def was_cold(self) -> bool:
-        """Whether its last snapshot was only made so that the log behind it could go."""
+        """Whether its last snapshot was made only to free the log before it."""
         return self.created_ms != self.written_ms
 
 
 class ShareStateShard:
-    __slots__ = ("_kept", "_partition_count_of", "_updates_per_snapshot")
+    __slots__ = ("_partition_count_of", "_states", "_updates_per_snapshot")
 
     def __init__(self, partition_count_of: Callable[[bytes], int], updates_per_snapshot: int) -> None:
-        """`partition_count_of` says how many partitions the topic of an id has: 0 when there is none."""
-        self._kept: dict[SharePartitionKey, _Kept] = {}
+        """`partition_count_of` returns how many partitions a topic id has: 0 when there is no such topic."""
+        self._states: dict[SharePartitionKey, _StoredState] = {}
         self._partition_count_of = partition_count_of
         self._updates_per_snapshot = updates_per_snapshot
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._states)
 
     def summaries(self) -> Iterator[tuple[SharePartitionKey, ShareSummary]]:
-        """Of all share partitions."""
-        return ((key, kept.summary) for key, kept in self._kept.items())
+        return ((key, stored.summary) for key, stored in self._states.items())
 
     # -- from the log ---------------------------------------------------------------------------------
 
@@ -141,221 +143,174 @@ class ShareStateShard:
             if change is not None:
                 self._apply(*change, record.offset)
         except ProtocolError as error:
-            log.warning("the record at offset %d is passed over: %s", record.offset, error)
+            log.warning("Skipped a malformed record: %s offset=%d", error, record.offset)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """Nothing here is part of a transaction."""
+        """Do nothing: no record here is part of a transaction."""
 
     def skip_records(self, is_open: IsOpen) -> str:
-        """What is known is older than what was: records that were acknowledged since are delivered again."""
+        """Keep the older state: records that were acknowledged since are delivered again."""
         del is_open
         return (
-            "Acknowledgements of share groups that stood there are missing: their records are delivered again. Compare "
+            "Acknowledgements of share groups in these records are missing: their records are delivered again. Compare "
             "the start offsets (`penstock group describe`), or restore the file from a backup and restart the broker."
         )
 
     def _apply(self, key: SharePartitionKey, value: Value, offset: int) -> None:
         if value is None:
-            self._kept.pop(key, None)
+            self._states.pop(key, None)
             return
-        kept = self._kept.get(key) or _Kept(offset)
+        stored = self._states.get(key) or _StoredState(offset)
         if isinstance(value, ShareSnapshotValue):
-            kept.take_snapshot(value, offset)
+            stored.apply_snapshot(value, offset)
         else:
-            kept.take_update(value)
-        self._kept[key] = kept
+            stored.apply_update(value)
+        self._states[key] = stored
 
-    def _write(self, key: SharePartitionKey, value: Value, moment: Moment) -> Change:
-        record = encode(key, value, moment.now_ms)
-        if len(record.key or b"") + len(record.value or b"") > moment.payload_bytes_max:
+    def _write(self, key: SharePartitionKey, value: Value, ctx: WriteContext) -> Change:
+        record = encode(key, value, ctx.now_ms)
+        if len(record.key or b"") + len(record.value or b"") > ctx.payload_bytes_max:
             raise PersisterError(
                 ErrorCode.MESSAGE_TOO_LARGE, "The state has too many batches for one record."
             )
-        return Change([record], partial(self._apply, key, value, moment.end_offset))
+        return Change([record], partial(self._apply, key, value, ctx.end_offset))
 
-    # -- what leaders of partitions and coordinators of groups ask for --------------------------------
+    # -- requests of partition leaders and group coordinators -----------------------------------------
 
     def initialize(
-        self, key: SharePartitionKey, state_epoch: int, start_offset: int, moment: Moment
+        self, key: SharePartitionKey, state_epoch: int, start_offset: int, ctx: WriteContext
     ) -> Change:
-        """Begin anew. Like all of these, raises `PersisterError`, and then nothing is changed."""
+        """Begin with a new state. Like all requests, raises `PersisterError`, and then nothing has changed."""
         _check_number(key)
-        kept = self._kept.get(key)
-        if kept is not None and NO_EPOCH != state_epoch < kept.state_epoch_max:
+        stored = self._states.get(key)
+        if stored is not None and NO_EPOCH != state_epoch < stored.state_epoch_max:
             raise PersisterError(ErrorCode.FENCED_STATE_EPOCH)
         self._check_exists(key)
-        snapshot = ShareSnapshotValue(
-            snapshot_epoch=0 if kept is None else kept.snapshot_epoch + 1,
+        new = _StoredState(
+            0,
+            snapshot_epoch=-1 if stored is None else stored.snapshot_epoch,
             state_epoch=state_epoch,
-            leader_epoch=0,
             start_offset=start_offset,
             delivery_complete_count=UNKNOWN_COUNT if start_offset == UNINITIALIZED_OFFSET else 0,
-            create_timestamp=moment.now_ms,
-            write_timestamp=moment.now_ms,
         )
-        return self._write(key, snapshot, moment)
+        return self._write(key, new.snapshot(ctx.now_ms, ctx.now_ms), ctx)
 
     def read(
-        self, key: SharePartitionKey, leader_epoch: int, moment: Moment
+        self, key: SharePartitionKey, leader_epoch: int, ctx: WriteContext
     ) -> tuple[ShareState, Change | None]:
-        """Give the state; a leader that is new is written down, so that earlier ones are refused."""
-        _check_number(key)
-        kept = self._kept.get(key)
-        if kept is None:
-            raise PersisterError(
-                ErrorCode.INVALID_REQUEST, "Read operation on uninitialized share partition not allowed."
-            )
-        if leader_epoch < kept.leader_epoch_max:
+        """Return the state. Record a new leader, so that earlier ones are refused."""
+        stored = self._initialized(key, "Read")
+        if leader_epoch < stored.leader_epoch_max:
             raise PersisterError(ErrorCode.FENCED_LEADER_EPOCH)
         self._check_exists(key)
-        state = ShareState(kept.state_epoch, kept.start_offset, tuple(kept.batches))
-        if leader_epoch == kept.leader_epoch_max:
+        state = ShareState(stored.state_epoch, stored.start_offset, tuple(stored.batches))
+        if leader_epoch == stored.leader_epoch_max:
             return state, None
-        value = self._next_value(
-            key,
-            kept,
-            leader_epoch=leader_epoch,
-            start_offset=kept.start_offset,
-            delivery_complete_count=kept.delivery_complete_count,
-            batches=(),
-            moment=moment,
+        update = StateUpdate(
+            stored.state_epoch, leader_epoch, stored.start_offset, stored.delivery_complete_count, ()
         )
-        return state, self._write(key, value, moment)
+        return state, self._write(key, self._next_value(key, stored, update, ctx), ctx)
 
-    def write(
-        self,
-        key: SharePartitionKey,
-        *,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
-        moment: Moment,
-    ) -> Change:
-        _check_number(key)
-        kept = self._kept.get(key)
-        if kept is None:
-            raise PersisterError(
-                ErrorCode.INVALID_REQUEST, "Write operation on uninitialized share partition not allowed."
-            )
-        if NO_EPOCH != leader_epoch < kept.leader_epoch_max:
+    def write(self, key: SharePartitionKey, update: StateUpdate, ctx: WriteContext) -> Change:
+        stored = self._initialized(key, "Write")
+        if NO_EPOCH != update.leader_epoch < stored.leader_epoch_max:
             raise PersisterError(ErrorCode.FENCED_LEADER_EPOCH)
-        if NO_EPOCH != state_epoch < kept.state_epoch_max:
+        if NO_EPOCH != update.state_epoch < stored.state_epoch_max:
             raise PersisterError(ErrorCode.FENCED_STATE_EPOCH)
         self._check_exists(key)
-        # Who leads is written down when a leader reads: a write says nothing new about it.
-        value = self._next_value(
-            key,
-            kept,
-            leader_epoch=kept.leader_epoch,
-            start_offset=start_offset,
-            delivery_complete_count=delivery_complete_count,
-            batches=batches,
-            moment=moment,
-        )
-        return self._write(key, value, moment)
+        # The read of a leader has recorded its epoch: a write does not change it.
+        update = update._replace(leader_epoch=stored.leader_epoch)
+        return self._write(key, self._next_value(key, stored, update, ctx), ctx)
 
     def summary(self, key: SharePartitionKey) -> ShareSummary:
         _check_number(key)
         self._check_exists(key)
-        kept = self._kept.get(key)
-        return ShareSummary(0, 0, UNINITIALIZED_OFFSET) if kept is None else kept.summary
+        stored = self._states.get(key)
+        return ShareSummary(0, 0, UNINITIALIZED_OFFSET) if stored is None else stored.summary
 
-    def delete(self, key: SharePartitionKey, moment: Moment) -> Change | None:
+    def delete(self, key: SharePartitionKey, ctx: WriteContext) -> Change | None:
         _check_number(key)
         self._check_exists(key)
-        return self._write(key, None, moment) if key in self._kept else None
+        return self._write(key, None, ctx) if key in self._states else None
+
+    def _initialized(self, key: SharePartitionKey, operation: str) -> _StoredState:
+        _check_number(key)
+        stored = self._states.get(key)
+        if stored is None:
+            message = f"{operation} operation on uninitialized share partition not allowed."
+            raise PersisterError(ErrorCode.INVALID_REQUEST, message)
+        return stored
 
     def _check_exists(self, key: SharePartitionKey) -> None:
         if key.partition >= self._partition_count_of(key.topic_id):
             raise PersisterError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def _next_value(
-        self,
-        key: SharePartitionKey,
-        kept: _Kept,
-        *,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
-        moment: Moment,
+        self, key: SharePartitionKey, stored: _StoredState, update: StateUpdate, ctx: WriteContext
     ) -> ShareSnapshotValue | ShareUpdateValue:
-        """An update, or a snapshot when there were updates enough and it is not too large."""
-        is_due = kept.update_count >= self._updates_per_snapshot
-        if not is_due or not _fits(key, len(kept.batches) + 2 * len(batches), moment):
-            new_batches: list[StateBatch] = []
-            lay_over(new_batches, batches)
-            cut_before(new_batches, start_offset)
-            return ShareUpdateValue(
-                snapshot_epoch=kept.snapshot_epoch,
-                leader_epoch=leader_epoch,
-                start_offset=start_offset,
-                delivery_complete_count=delivery_complete_count,
-                state_batches=[
-                    share_update_record.StateBatch(
-                        first_offset=each.first_offset,
-                        last_offset=each.last_offset,
-                        delivery_state=each.state,
-                        delivery_count=each.delivery_count,
-                    )
-                    for each in new_batches
-                ],
-            )
-        if start_offset == UNINITIALIZED_OFFSET:
-            start_offset = kept.start_offset
-        all_batches = list(kept.batches)
-        lay_over(all_batches, batches)
-        cut_before(all_batches, start_offset)
-        return ShareSnapshotValue(
-            snapshot_epoch=kept.snapshot_epoch + 1,
-            state_epoch=kept.state_epoch,
-            leader_epoch=leader_epoch,
-            start_offset=start_offset,
-            delivery_complete_count=delivery_complete_count,
-            create_timestamp=moment.now_ms,
-            write_timestamp=moment.now_ms,
-            state_batches=_snapshot_batches(all_batches),
+        """Return an update, or a snapshot after enough updates if it is not too large."""
+        is_due = stored.update_count >= self._updates_per_snapshot
+        if is_due and _fits(key, len(stored.batches) + 2 * len(update.batches), ctx):
+            return _snapshot_with(stored, update, ctx.now_ms)
+        batches: list[StateBatch] = []
+        merge(batches, update.batches)
+        truncate_before(batches, update.start_offset)
+        return ShareUpdateValue(
+            snapshot_epoch=stored.snapshot_epoch,
+            leader_epoch=update.leader_epoch,
+            start_offset=update.start_offset,
+            delivery_complete_count=update.delivery_complete_count,
+            state_batches=[each.to_message(share_update_record.StateBatch) for each in batches],
         )
 
-    # -- upkeep ---------------------------------------------------------------------------------------
+    # -- maintenance ----------------------------------------------------------------------------------
 
-    def forget_deleted_topics(self, moment: Moment) -> Change:
-        """Nobody will read the share partitions of topics that are gone."""
-        topic_ids = {key.topic_id for key in self._kept}
-        gone = {each for each in topic_ids if not self._partition_count_of(each)}
-        return together([self._write(key, None, moment) for key in self._kept if key.topic_id in gone])
+    def delete_removed_topics(self, ctx: WriteContext) -> Change:
+        """Delete the share partitions of topics that no longer exist."""
+        topic_ids = {key.topic_id for key in self._states}
+        removed = {each for each in topic_ids if not self._partition_count_of(each)}
+        return combine_changes(
+            [self._write(key, None, ctx) for key in self._states if key.topic_id in removed]
+        )
 
     def cold(self, now_ms: int, interval_ms: int) -> list[SharePartitionKey]:
-        """The share partitions whose last snapshot is so old that it keeps the log from being cut.
+        """Return the share partitions whose old snapshot prevents truncating the log.
 
-        None when all of them rest: nothing was written behind their snapshots that could go.
+        Returns none when all of them are cold: then the log has nothing behind their snapshots.
         """
-        if all(kept.was_cold for kept in self._kept.values()):
+        if all(stored.was_cold for stored in self._states.values()):
             return []
-        return [key for key, kept in self._kept.items() if now_ms - kept.written_ms >= interval_ms]
+        return [key for key, stored in self._states.items() if now_ms - stored.written_ms >= interval_ms]
 
-    def snapshot(self, key: SharePartitionKey, moment: Moment) -> Change | None:
-        """Write all that is known of a share partition again, without a change; None if it is gone or too large."""
-        kept = self._kept.get(key)
-        if kept is None or not _fits(key, len(kept.batches), moment):
+    def snapshot(self, key: SharePartitionKey, ctx: WriteContext) -> Change | None:
+        """Write an unchanged state again; None if it is deleted or too large."""
+        stored = self._states.get(key)
+        if stored is None or not _fits(key, len(stored.batches), ctx):
             return None
-        snapshot = ShareSnapshotValue(
-            snapshot_epoch=kept.snapshot_epoch + 1,
-            state_epoch=kept.state_epoch,
-            leader_epoch=kept.leader_epoch,
-            start_offset=kept.start_offset,
-            delivery_complete_count=kept.delivery_complete_count,
-            create_timestamp=kept.created_ms,
-            write_timestamp=moment.now_ms,
-            state_batches=_snapshot_batches(kept.batches),
-        )
-        return self._write(key, snapshot, moment)
+        return self._write(key, stored.snapshot(ctx.now_ms, stored.created_ms), ctx)
 
     def needed_from(self, end_offset: int) -> int:
-        """The offset before which the log says nothing that a later snapshot does not say."""
-        return min((kept.snapshot_offset for kept in self._kept.values()), default=end_offset)
+        """Return the offset from which on the log is needed."""
+        return min((stored.snapshot_offset for stored in self._states.values()), default=end_offset)
+
+
+def _snapshot_with(stored: _StoredState, update: StateUpdate, now_ms: int) -> ShareSnapshotValue:
+    start_offset = update.start_offset
+    if start_offset == UNINITIALIZED_OFFSET:
+        start_offset = stored.start_offset
+    batches = list(stored.batches)
+    merge(batches, update.batches)
+    truncate_before(batches, start_offset)
+    updated = _StoredState(
+        0,
+        snapshot_epoch=stored.snapshot_epoch,
+        state_epoch=stored.state_epoch,
+        leader_epoch=update.leader_epoch,
+        start_offset=start_offset,
+        delivery_complete_count=update.delivery_complete_count,
+        batches=batches,
+    )
+    return updated.snapshot(now_ms, now_ms)
 
 
 def _check_number(key: SharePartitionKey) -> None:
@@ -363,19 +318,7 @@ def _check_number(key: SharePartitionKey) -> None:
         raise PersisterError(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
 
 
-def _fits(key: SharePartitionKey, batch_count: int, moment: Moment) -> bool:
-    """Whether a snapshot of no more than so many batches is sure to fit into a record. One that is too large waits."""
+def _fits(key: SharePartitionKey, batch_count: int, ctx: WriteContext) -> bool:
+    """Whether a snapshot with at most so many batches certainly fits into a record."""
     size_bytes = _FIXED_BYTES + len(key.group_id.encode()) + _BATCH_BYTES * batch_count
-    return size_bytes <= moment.payload_bytes_max
-
-
-def _snapshot_batches(batches: Sequence[StateBatch]) -> list[share_snapshot_record.StateBatch]:
-    return [
-        share_snapshot_record.StateBatch(
-            first_offset=each.first_offset,
-            last_offset=each.last_offset,
-            delivery_state=each.state,
-            delivery_count=each.delivery_count,
-        )
-        for each in batches
-    ]
+    return size_bytes <= ctx.payload_bytes_max

@@ -1,4 +1,4 @@
-"""Confluent's framing: which schema the body of a record was written with. Pure.
+"""Parses Confluent's framing, which names the schema of a record's body. Pure.
 
 byte 0      magic, 0
 bytes 1-4   id of the schema, big-endian
@@ -7,7 +7,7 @@ then        Protobuf only: message indexes, a count and so many numbers, all zig
 then        the body
 """
 
-from penstock.spark.decode.values import Rejected
+from penstock.spark.decode.batch import Rejected
 
 _HEADER_BYTES = 5
 _VARINT_BITS_MAX = 35
@@ -15,7 +15,7 @@ _INDEXES_MAX = 64
 
 
 def split_frame(value: bytes) -> tuple[int, bytes]:
-    """The schema's id, and what follows it."""
+    """Return the schema's id and the rest of the value."""
     if not value:
         raise Rejected("empty value")
     if value[0] != 0:
@@ -26,7 +26,7 @@ def split_frame(value: bytes) -> tuple[int, bytes]:
 
 
 def split_indexes(rest: bytes) -> tuple[tuple[int, ...], bytes]:
-    """The path of a Protobuf message in its file, and the body."""
+    """Return the indexes of a Protobuf message in its file, and the body."""
     count, at = _zigzag(rest, 0)
     if count == 0:
         return (0,), rest[at:]

@@ -1,12 +1,15 @@
-"""Which small files are worth merging. Pure."""
+"""Merges small files. Pure, but for the files that it writes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
+import pyarrow as pa
 
+from penstock.spark.lake.files import DataFile, FileLayout, write_files
 from penstock.spark.lake.shares import packed
 
-_FULL_SHARE = 0.75  # a file this near to the wanted size is left alone
+_FULL_SHARE = 0.75  # a file this close to the target size is left alone
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,8 +20,15 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     partition: tuple[object, ...]
 
 
+class Merge(NamedTuple):
+    """Files that replace others, not yet committed."""
+
+    removed: list[str]
+    added: list[DataFile]
+
+
 def groups_to_merge(files: Iterable[Candidate], file_size_bytes: int) -> list[list[Candidate]]:
-    """Groups of at least two small files, each of which makes about one file of the wanted size."""
+    """Return groups of at least two small files, each of which makes about one file of the target size."""
     by_partition: dict[tuple[object, ...], list[Candidate]] = {}
     for file in files:
         if file.size_bytes < file_size_bytes * _FULL_SHARE:
@@ -29,3 +39,14 @@ def groups_to_merge(files: Iterable[Candidate], file_size_bytes: int) -> list[li
         for group in packed(small, lambda each: each.size_bytes, file_size_bytes)
         if len(group) > 1
     ]
+
+
+def merge_small_files(
+    files: Iterable[Candidate],
+    file_size_bytes: int,
+    layout: FileLayout,
+    rows: Callable[[list[str]], Iterator[pa.RecordBatch]],
+) -> list[Merge]:
+    """Write the rows of each group of small files to new files. `rows` reads the files at some paths."""
+    groups = [[file.path for file in group] for group in groups_to_merge(files, file_size_bytes)]
+    return [Merge(paths, write_files(layout, rows(paths))) for paths in groups]

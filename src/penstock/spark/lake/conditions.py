@@ -1,6 +1,6 @@
-"""Conditions by which files are skipped: what is left of Spark's filters when it is said so that every format knows it.
+"""Conditions by which files are skipped: the part of Spark's filters that every format can evaluate.
 
-A reader skips only what could not match. Spark checks every row again, so a filter that cannot be said is left out.
+A reader skips only files that cannot match. Spark checks every row again, so other filters are left out.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ Operator = Literal["==", ">", ">=", "<", "<=", "in", "is null", "is not null", "
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """A column compared with a value; a tuple of them for `in`, and none for the two about null."""
+    """A comparison of a column with a value: a tuple for `in`, None for the null checks."""
 
     column: str
     operator: Operator
@@ -36,18 +36,18 @@ _COMPARISONS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyTyp
 
 
 def is_comparable(value: object) -> bool:
-    """Whether all formats compare such a value alike. Timestamps are not, as some of them carry no zone."""
+    """Say whether all formats compare such a value in the same way. Timestamps differ: some have no zone."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int | str | dt.date) and not isinstance(value, dt.datetime)
 
 
 def arrow_expression(conditions: Sequence[Condition]) -> pc.Expression | None:
-    """True for every row that meets all conditions."""
+    """Return the conjunction of all conditions."""
     expression = None
     for condition in conditions:
-        said = _arrow(condition)
-        expression = said if expression is None else expression & said
+        each = _arrow(condition)
+        expression = each if expression is None else expression & each
     return expression
 
 

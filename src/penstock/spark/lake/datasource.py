@@ -38,7 +38,7 @@ class PenstockLakeDataSource(DataSource):
         return TableWriter(TableWrite(options, schema, replaces_all=overwrite), options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802  Spark's name
-        """`overwrite` is the output mode `complete`: each batch is all there is."""
+        """`overwrite` is set in complete mode: each batch replaces the table."""
         options = self._parsed()
         return TableStreamWriter(TableWrite(options, schema, replaces_all=overwrite), options)
 

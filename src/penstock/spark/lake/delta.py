@@ -1,13 +1,13 @@
 """Delta tables, through `deltalake`. A batch is recorded as the table's application transaction `(query id, batch id)`.
 
-Delta's log is the decision: the commit that adds the files also records the batch, and is refused if another commit
-recorded one of the same query since the table was read. New columns are added in a commit of their own before it, which
-changes no row; Delta has no way to widen a type that all its readers know.
+The commit that adds the files also records the batch; Delta's log refuses it if another commit recorded a batch of the
+same query since the table was read. New columns are added in a commit of their own before it, which changes no row;
+Delta has no way to widen a type that all its readers know.
 """
 
+import contextlib
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -17,72 +17,33 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from penstock.spark.lake.conditions import Condition, arrow_expression
-from penstock.spark.lake.errors import CommitConflict, TableError
+from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.schema import SchemaChange, table_schema
 from penstock.spark.lake.shares import dataset_shares
 from penstock.spark.lake.table import (
-    COMMIT_ATTEMPTS_MAX,
     Commit,
     Compaction,
     Fit,
+    OptimisticTable,
     Share,
     Size,
     TableState,
     Version,
-    fit,
 )
 
 _HOUR_MS = 3_600_000
 _QUERY, _BATCH, _ROWS, _ADDED = (f"penstock.{name}" for name in ("queryId", "batchId", "rows", "files"))
 
 
-class DeltaTable:
-    """The table at a path, whether it exists or not."""
-
-    __slots__ = ("_now_ms", "path")
+class DeltaTable(OptimisticTable):
     can_widen = False
-
-    def __init__(self, path: str, now_ms: Callable[[], int] = lambda: int(time.time() * 1000)) -> None:
-        self.path = path
-        self._now_ms = now_ms
-
-    def state(self) -> TableState | None:
-        table = self._load()
-        return _state(table) if table else None
+    conflict = CommitFailedError
 
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
         return FileLayout(root=self.path, schema=schema, partition_by=partition_by)
 
-    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
-        self.commit(Commit(files=(), schema=schema, partition_by=partition_by))
-
-    def commit(self, commit: Commit) -> bool:
-        for _ in range(COMMIT_ATTEMPTS_MAX):
-            table = self._load()
-            if table and _is_committed(table, commit):
-                return False
-            fitted = fit(
-                self,
-                _state(table) if table else None,
-                commit.schema,
-                commit.partition_by,
-                merge_schema=commit.merge_schema,
-            )
-            if table is None:
-                if self._start(commit, fitted):
-                    return True
-                continue
-            try:
-                self._append(table, commit, fitted)
-            except CommitFailedError:
-                continue  # another commit of this query, or one that changed the columns
-            return True
-        raise CommitConflict(
-            f"table {self.path} was changed by others {COMMIT_ATTEMPTS_MAX} times while committing: try again"
-        )
-
-    def _start(self, commit: Commit, fitted: Fit) -> bool:
+    def _create(self, commit: Commit, fitted: Fit) -> bool:
         try:
             create_table_with_add_actions(
                 self.path,
@@ -98,7 +59,7 @@ class DeltaTable:
             raise
         return True
 
-    def _append(self, table: Any, commit: Commit, fitted: Fit) -> None:
+    def _change(self, table: Any, commit: Commit, fitted: Fit) -> None:
         if fitted.change:
             _add_columns(table, fitted.change)
         if not commit.files and not commit.replaces_all:
@@ -114,54 +75,66 @@ class DeltaTable:
     def _adds(self, commit: Commit) -> list[Any]:
         return [_add(file, self._now_ms()) for file in commit.files]
 
+    def _last_batch(self, table: Any, query_id: str) -> int:
+        last: int | None = table.transaction_version(query_id)
+        return -1 if last is None else last
+
+    def _state_of(self, table: Any) -> TableState:
+        return TableState(
+            schema=table_schema(pa.schema(table.schema().to_arrow())),
+            partition_by=tuple(table.metadata().partition_columns),
+        )
+
     def live_paths(self) -> set[str]:
         """Delta's log has paths as URIs; `file_uris` would encode the root and not the rest."""
-        adds = pa.table(self._existing().get_add_actions(flatten=True))
-        return {unquote(path) for path in cast("list[str]", adds["path"].to_pylist())}
+        return {unquote(path) for path in cast("list[str]", self._add_actions()["path"].to_pylist())}
 
     def size(self) -> Size:
-        adds = pa.table(self._existing().get_add_actions(flatten=True))
+        adds = self._add_actions()
         rows: list[Any] = adds["num_records"].to_pylist()
         sizes: list[Any] = adds["size_bytes"].to_pylist()
-        known = sum(rows) if None not in rows else self._existing().count()
+        with self._existing() as table:
+            known = sum(rows) if None not in rows else table.count()
         return Size(rows=known, files=adds.num_rows, size_bytes=sum(sizes))
 
+    def _add_actions(self) -> pa.Table:
+        with self._existing() as table:
+            return pa.table(table.get_add_actions(flatten=True))
+
     def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
-        table = self._existing()
-        try:
-            dataset = table.to_pyarrow_dataset()
-        except DeltaError as error:  # a feature of Delta that this library does not read
-            raise TableError(f"table {self.path} cannot be read: {error}") from error
-        return list(dataset_shares(dataset, arrow_expression(conditions), _state(table).schema))
+        with self._existing() as table:
+            try:
+                dataset = table.to_pyarrow_dataset()
+            except DeltaError as error:  # a feature of Delta that this library does not read
+                raise TableError(f"table {self.path} cannot be read: {error}") from error
+            return list(dataset_shares(dataset, arrow_expression(conditions), self._state_of(table).schema))
 
     def history(self, limit: int) -> list[Version]:
-        return [_version(entry) for entry in self._existing().history(limit)]
+        with self._existing() as table:
+            return [_version(entry) for entry in table.history(limit)]
 
     def compact(self, file_size_bytes: int) -> Compaction:
-        try:
-            metrics = self._existing().optimize.compact(target_size=file_size_bytes)
-        except CommitFailedError as error:
-            raise CommitConflict(f"table {self.path} was changed by others meanwhile: try again") from error
-        return Compaction(
-            files_before=metrics["numFilesRemoved"],
-            files_after=metrics["numFilesAdded"],
-        )
+        with self._existing() as table:
+            try:
+                metrics = table.optimize.compact(target_size=file_size_bytes)
+            except CommitFailedError as error:
+                raise self._conflict_error() from error
+        return Compaction(files_before=metrics["numFilesRemoved"], files_after=metrics["numFilesAdded"])
 
     def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]:
-        """Delta counts the age in hours, so a part of one is one more."""
-        found: list[str] = self._existing().vacuum(
-            retention_hours=-(-age_ms // _HOUR_MS),
-            dry_run=is_dry_run,
-            enforce_retention_duration=False,
-            full=True,
-        )
+        """Delta counts the age in whole hours, so it is rounded up."""
+        with self._existing() as table:
+            found: list[str] = table.vacuum(
+                retention_hours=-(-age_ms // _HOUR_MS),
+                dry_run=is_dry_run,
+                enforce_retention_duration=False,
+                full=True,
+            )
         return found
 
-    def _existing(self) -> Any:
-        table = self._load()
-        if table is None:
-            raise TableError(f"there is no Delta table at {self.path}")
-        return table
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Any | None]:
+        yield self._load()
 
     def _load(self) -> Any | None:
         if not os.path.isdir(os.path.join(self.path, "_delta_log")):
@@ -176,20 +149,6 @@ class DeltaTable:
 
 def open_table(path: str) -> DeltaTable:
     return DeltaTable(path)
-
-
-def _state(table: Any) -> TableState:
-    return TableState(
-        schema=table_schema(pa.schema(table.schema().to_arrow())),
-        partition_by=tuple(table.metadata().partition_columns),
-    )
-
-
-def _is_committed(table: Any, commit: Commit) -> bool:
-    if commit.batch is None:
-        return False
-    last = table.transaction_version(commit.batch.query_id)
-    return last is not None and last >= commit.batch.batch_id
 
 
 def _add_columns(table: Any, change: SchemaChange) -> None:
@@ -210,12 +169,12 @@ def _add(file: DataFile, now_ms: int) -> Any:
 
 
 def _properties(commit: Commit) -> Any:
-    told: dict[str, Any] = {_ROWS: sum(file.rows for file in commit.files), _ADDED: len(commit.files)}
+    metadata: dict[str, Any] = {_ROWS: sum(file.rows for file in commit.files), _ADDED: len(commit.files)}
     if commit.batch is None:
-        return deltalake.CommitProperties(custom_metadata=told)
+        return deltalake.CommitProperties(custom_metadata=metadata)
     batch = commit.batch
     return deltalake.CommitProperties(
-        custom_metadata={**told, _QUERY: batch.query_id, _BATCH: batch.batch_id},
+        custom_metadata={**metadata, _QUERY: batch.query_id, _BATCH: batch.batch_id},
         app_transactions=[deltalake.Transaction(batch.query_id, batch.batch_id)],
     )
 

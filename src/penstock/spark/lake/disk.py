@@ -1,4 +1,4 @@
-"""What the Parquet tables ask of a filesystem. A seam, so that tests can stop between any two steps."""
+"""The filesystem operations of tables. A seam: tests stop between any two steps."""
 
 import contextlib
 import fcntl
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 class Disk:
-    """The machine's own filesystem. What a method has done is on the disk when it returns."""
+    """The local filesystem. Each change is synced to the disk when its method returns."""
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -17,7 +17,7 @@ class Disk:
             return None
 
     def write(self, path: str, content: bytes) -> None:
-        """The whole file or, after a crash, what was there before."""
+        """Replace a file atomically."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         aside = f"{path}.{os.getpid()}.tmp"
         with open(aside, "wb") as file:
@@ -28,7 +28,7 @@ class Disk:
         _sync_directory(path)
 
     def link(self, path: str, new_path: str) -> bool:
-        """Give the file a second name; false where that is taken."""
+        """Give the file a second name; return false if that exists."""
         os.makedirs(os.path.dirname(new_path), exist_ok=True)
         try:
             os.link(path, new_path)
@@ -38,7 +38,7 @@ class Disk:
         return True
 
     def move(self, path: str, new_path: str) -> None:
-        """Move a file; one that is gone was moved before."""
+        """Move a file; a missing one was moved before."""
         os.makedirs(os.path.dirname(new_path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
             os.rename(path, new_path)
@@ -52,14 +52,14 @@ class Disk:
         return os.path.exists(path)
 
     def names(self, directory: str) -> list[str]:
-        """What is in a directory, sorted; nothing where there is none."""
+        """List a directory, sorted; a missing one is empty."""
         try:
             return sorted(name for name in os.listdir(directory) if not name.endswith(".tmp"))
         except FileNotFoundError:
             return []
 
     def modified_ms(self, path: str) -> int:
-        """When the file was last written; the end of time where it is gone meanwhile."""
+        """Return when the file was last written; a very late time if it does not exist any more."""
         try:
             return int(os.stat(path).st_mtime * 1000)
         except FileNotFoundError:
@@ -70,7 +70,7 @@ class Disk:
 
     @contextlib.contextmanager
     def locked(self, path: str) -> Iterator[None]:
-        """One process at a time; the lock of one that dies is free."""
+        """Hold an exclusive lock, which the system releases when the process dies."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

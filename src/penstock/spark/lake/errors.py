@@ -1,4 +1,4 @@
-"""What goes wrong with a table. The text is for people: Spark and the command line show it as it is."""
+"""Errors of tables. Spark and the command line show their texts to users."""
 
 
 class TableError(Exception):

@@ -1,7 +1,7 @@
 """Writes rows to Parquet files of bounded size, one set for each combination of partition values.
 
-Memory is bounded too: rows wait until there are enough of them for a row group worth reading, all of a task's files
-together hold at most `BUFFER_BYTES_MAX` of them, and of many partitions only `OPEN_FILES_MAX` have a file open.
+Memory is bounded too: rows are buffered until they fill a row group, all files of a task together buffer at most
+`BUFFER_BYTES_MAX`, and at most `OPEN_FILES_MAX` files are open.
 """
 
 import os
@@ -20,14 +20,14 @@ from penstock.spark.lake.statistics import statistics_of
 BUFFER_BYTES_MAX = 64 << 20
 ROW_GROUP_BYTES = 32 << 20
 OPEN_FILES_MAX = 64
-STAGED_SUFFIX = ".staged"  # so that not even a glob of *.parquet takes it for data
+STAGED_SUFFIX = ".staged"  # not matched by a glob of *.parquet
 
 
 Compression = Literal["zstd", "snappy", "gzip", "lz4", "none"]
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that was written and is not yet part of the table. `path` is below the table's root."""
+    """A file that was written and is not yet part of the table. `path` is relative to the table's root."""
 
     path: str
     size_bytes: int
@@ -37,9 +37,9 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a table wants its files, and what is in them.
+    """The place and the content of a table's files.
 
-    `directory` is below the root. Where `staging` is set, files wait there under their own name alone, and are moved to
+    `directory` is relative to the root. If `staging` is set, files are written there, by their name alone, and moved to
     their path when they are committed.
     """
 
@@ -53,7 +53,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
     file_size_bytes: int = 128 << 20
 
     def place_of(self, path: str) -> str:
-        """Where the file of this path lies until it is committed."""
+        """Return the absolute path of a file before it is committed."""
         return os.path.join(self.root, staged_path(path, self.staging))
 
     @property
@@ -64,7 +64,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def staged_path(path: str, staging: str | None) -> str:
-    """Where a file waits, below the root, before it lies at `path`."""
+    """Return the path of a file, relative to the root, before it is moved to `path`."""
     return path if staging is None else f"{staging}/{os.path.basename(path)}{STAGED_SUFFIX}"
 
 
@@ -73,7 +73,7 @@ def new_file_name() -> str:
 
 
 class TableFiles:
-    """The files one task writes. `close` gives them; `abandon` removes them."""
+    """The files that one task writes. `close` returns them; `abandon` removes them."""
 
     __slots__ = ("_buffered_bytes", "_done", "_layout", "_new_name", "_open")
 
@@ -88,7 +88,7 @@ class TableFiles:
         conformed = conform(batch, self._layout.schema)
         for values, rows in split(conformed, self._layout.partition_by):
             file = self._open.pop(values, None) or self._start(values)
-            self._open[values] = file  # the last used is the last
+            self._open[values] = file  # keep the order of last use
             before = file.buffered_bytes
             file.add(rows.select(self._layout.file_schema.names))
             self._buffered_bytes += file.buffered_bytes - before
@@ -105,7 +105,7 @@ class TableFiles:
         return self._done
 
     def abandon(self) -> None:
-        """Remove what was written: the task failed."""
+        """Remove all files: the task failed."""
         for file in self._open.values():
             file.discard()
         remove_files(self._layout, [each.path for each in self._done])
@@ -143,7 +143,7 @@ class _OpenFile:
 
     @property
     def size_bytes(self) -> int:
-        """What is on disk; rows that wait are not counted, since they shrink on the way."""
+        """Return the size on disk; 0 while rows are buffered, because their compressed size is unknown."""
         return os.path.getsize(self._place) if not self._buffer else 0
 
     def add(self, rows: pa.RecordBatch) -> None:
@@ -178,7 +178,7 @@ class _OpenFile:
 
 
 def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[DataFile]:
-    """All rows as files, or none of them."""
+    """Write all rows to files; if that fails, remove the files."""
     files = TableFiles(layout)
     try:
         for batch in batches:
@@ -190,7 +190,7 @@ def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[D
 
 
 def remove_files(layout: FileLayout, paths: Sequence[str]) -> None:
-    """Remove files that will not be committed; one that is gone already is no matter."""
+    """Remove files that will not be committed; missing ones are ignored."""
     for path in paths:
         try:
             os.unlink(layout.place_of(path))

@@ -1,22 +1,41 @@
-"""Which format the table at a path has, and the class that knows it."""
+"""The table formats, and how to open the table at a path. A new format is a module and an entry in `TABLE_FORMATS`."""
 
 import importlib
 import os
-from typing import cast
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
+import msgspec
 
 from penstock.distribution import pip_install
 from penstock.spark.lake.errors import TableError
-from penstock.spark.lake.table import FORMATS, Format, Table
 
-_MARKS: dict[Format, str] = {
-    "delta": "_delta_log",
-    "iceberg": "metadata/penstock-catalog.db",
-    "parquet": "_penstock/table.json",
-}
+if TYPE_CHECKING:
+    from penstock.spark.lake.table import Table
+
+DEFAULT_FORMAT = "delta"
+
+
+class TableFormat(msgspec.Struct, frozen=True, kw_only=True):
+    marker: str  # a path below the table's root that only tables of this format have
+    module: str  # has `open_table(path)`; imported on use, because it needs libraries of its own
+    extra: str = "spark"  # the pip extra that installs those libraries
+
+
+TABLE_FORMATS: Mapping[str, TableFormat] = MappingProxyType(
+    {
+        "delta": TableFormat(marker="_delta_log", module="penstock.spark.lake.delta"),
+        "iceberg": TableFormat(
+            marker="metadata/penstock-catalog.db", module="penstock.spark.lake.iceberg.table", extra="iceberg"
+        ),
+        "parquet": TableFormat(marker="_penstock/table.json", module="penstock.spark.lake.parquet.table"),
+    }
+)
 
 
 def local_path(given: str) -> str:
-    """The path in a form that all formats take; Spark hands some over as `file:` URIs."""
+    """Turn a path or a `file:` URI, which Spark passes in places, into an absolute path."""
     scheme, _, rest = given.partition(":")
     if scheme == "file":
         return os.path.abspath("/" + rest.lstrip("/"))
@@ -27,31 +46,28 @@ def local_path(given: str) -> str:
     return os.path.abspath(given)
 
 
-def format_at(path: str) -> Format | None:
-    """The format of the table at a path; none where there is no table."""
-    return next((each for each in FORMATS if os.path.exists(os.path.join(path, _MARKS[each]))), None)
+def format_at(path: str) -> str | None:
+    """Return the format of the table at a path, or None if there is no table."""
+    found = (name for name, each in TABLE_FORMATS.items() if os.path.exists(os.path.join(path, each.marker)))
+    return next(found, None)
 
 
-def open_table(path: str, wanted: Format | None = None) -> Table:
-    """The table at a path, whether it exists or not: in the wanted format, and Delta where none is wanted."""
+def open_table(path: str, table_format: str | None = None) -> "Table":
+    """Open the table at a path, which need not exist yet, in the given format (Delta by default)."""
     found = format_at(path)
-    if found and wanted and found != wanted:
+    if found and table_format and found != table_format:
         raise TableError(f"{path} is a table in the format {found}: write to it with table_format={found}")
-    chosen = found or wanted or "delta"
+    name = found or table_format or DEFAULT_FORMAT
     try:
-        module = importlib.import_module(
-            f"penstock.spark.lake.{chosen}"
-        )  # only this one's libraries are needed
+        module = importlib.import_module(TABLE_FORMATS[name].module)
     except ModuleNotFoundError as missing:
-        extra = "iceberg" if chosen == "iceberg" else "spark"
-        raise TableError(
-            f"{chosen} tables need the package {missing.name}: {pip_install(extra)}"
-        ) from missing
+        install = pip_install(TABLE_FORMATS[name].extra)
+        raise TableError(f"{name} tables need the package {missing.name}: {install}") from missing
     return cast("Table", module.open_table(path))
 
 
-def existing_table(path: str) -> Table:
-    """The table at a path, or an error where there is none."""
+def existing_table(path: str) -> "Table":
+    """Open the table at a path; raise TableError if there is none."""
     if format_at(path) is None:
         raise TableError(
             f"there is no table at {path}: neither Delta nor Iceberg nor Parquet written by Penstock"

@@ -1,4 +1,4 @@
-"""Partition values: how rows are split by them, and how they are written as text and as directories. Pure.
+"""Splits rows by partition values, and converts the values to text and directories. Pure.
 
 The text of a value is Delta's (which the Parquet tables here use too); null has none. Directories are Hive's,
 `column=value`, with the ASCII characters escaped that Spark escapes and others as they are, since Spark does not decode
@@ -25,7 +25,7 @@ _NAME_BYTES_MAX = 255
 
 
 def check_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) -> None:
-    """Refuse what no table can be partitioned by."""
+    """Raise TableError for columns that no table can be partitioned by."""
     unknown = [name for name in partition_by if name not in schema.names]
     if unknown:
         raise TableError(
@@ -45,7 +45,7 @@ def check_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) ->
 
 
 def split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[Values, pa.RecordBatch]]:
-    """The rows of each combination of values, which are told as text."""
+    """Yield the rows of each combination of values, with the values as text."""
     if not batch.num_rows:
         return
     if not columns:
@@ -75,7 +75,7 @@ def _decode(code: int, texts: Sequence[Sequence[str | None]]) -> Values:
 
 
 def text_of(value: Any) -> str | None:
-    """A value as text. Times are in UTC."""
+    """Convert a value to text. Times are in UTC."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):
@@ -88,7 +88,7 @@ def text_of(value: Any) -> str | None:
 
 
 def value_of(text: str | None, kind: pa.DataType) -> "pa.Scalar[pa.DataType]":
-    """The value that was written as `text`."""
+    """Convert the text back to the value."""
     if text is None:
         return pa.scalar(None, kind)
     if pa.types.is_timestamp(kind):
@@ -97,7 +97,7 @@ def value_of(text: str | None, kind: pa.DataType) -> "pa.Scalar[pa.DataType]":
 
 
 def directory_of(columns: Sequence[str], values: Values) -> str:
-    """Where the files of these values lie below the table, with a slash at the end unless there are no values."""
+    """Return the directory of these values, relative to the table, with a trailing slash unless it is empty."""
     names = [
         f"{escape(name)}={_NULL_DIRECTORY if value is None else escape(value)}"
         for name, value in zip(columns, values, strict=True)
@@ -115,7 +115,7 @@ def escape(text: str) -> str:
 
 
 def values_in(path: str, columns: Sequence[str]) -> Values:
-    """The values that a file's directories state, below the table's root."""
+    """Return the values in the directories of a path."""
     stated = dict(name.split("=", 1) for name in path.split("/")[:-1] if "=" in name)
     found = [stated.get(escape(column), _NULL_DIRECTORY) for column in columns]
     return tuple(None if value == _NULL_DIRECTORY else _unescape(value) for value in found)

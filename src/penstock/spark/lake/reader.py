@@ -1,4 +1,4 @@
-"""Reads a table of any format into Spark as Arrow batches, so that no jar is needed."""
+"""Reads a table of any format into Spark as Arrow batches, without jars."""
 
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
@@ -25,7 +25,7 @@ class SharePartition(InputPartition):
 
 
 class TableReader(DataSourceReader):
-    """Reads every file. Spark hands a Python source neither the wanted columns nor, unless it is set to, filters."""
+    """Reads every file. Spark passes a Python source no columns, and filters only if it is set to."""
 
     def __init__(self, options: LakeOptions, columns: Sequence[str]) -> None:
         self._options = options
@@ -37,19 +37,19 @@ class TableReader(DataSourceReader):
         return [SharePartition(share) for share in table.shares(self._conditions)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """Of a table without files Spark asks for the part `None`."""
+        """Read one part; None is the part of a table without files."""
         return partition.share.batches(self._columns) if isinstance(partition, SharePartition) else iter(())
 
 
 class FilteringTableReader(TableReader):
     """Skips files and rows by Spark's filters.
 
-    A class of its own, since Spark refuses a source that takes filters where `spark.sql.python.filterPushdown.enabled`
-    is not set.
+    A class of its own, because Spark refuses a source with `pushFilters` unless
+    `spark.sql.python.filterPushdown.enabled` is set.
     """
 
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:  # noqa: N802  Spark's name
-        self._conditions = [said for each in filters if (said := condition_of(each)) is not None]
+        self._conditions = [found for each in filters if (found := condition_of(each)) is not None]
         return filters  # Spark checks all of them again
 
 
@@ -69,7 +69,7 @@ _OPERATORS: MappingProxyType[type[Filter], Operator] = MappingProxyType(
 
 
 def condition_of(given: Filter) -> Condition | None:
-    """The filter as a condition on a column; none where all formats cannot be asked for it."""
+    """Convert a filter to a condition on a column; None if not every format supports it."""
     operator = _OPERATORS.get(type(given))
     attribute: tuple[str, ...] = getattr(given, "attribute", ())
     value = getattr(given, "value", None)
@@ -83,7 +83,7 @@ def condition_of(given: Filter) -> Condition | None:
 
 
 def spark_schema(options: LakeOptions) -> StructType:
-    """The schema of the table, or of the columns that are asked for."""
+    """Return the schema of the table, or of the columns in the options."""
     table = existing_table(options.path)
     schema = _known_schema(table)
     unknown = [name for name in options.columns if name not in schema.names]

@@ -1,8 +1,8 @@
-"""Which schema a table has after rows of another schema are written to it. Pure.
+"""Merges the schema of rows into the schema of a table. Pure.
 
-A column the rows lack is null. A column the table lacks, or has in a narrower type, is a change of the table: made
-where `merge_schema` is set, refused by name where it is not. Rows of a narrower type are cast. Nested fields are not
-added: readers of the old files disagree about what is then in them.
+A column that the rows lack is null. A column that the table lacks, or has in a narrower type, changes the table if
+`merge_schema` is set, and is refused otherwise. Rows of a narrower type are cast. Nested fields are not added: readers
+disagree about their value in old files.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _FLOATS: tuple[pa.DataType, ...] = (pa.float32(), pa.float64())
 
 
 class SchemaChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The schema to write with, and what that changes in the table."""
+    """The schema to write with, and its differences from the table's."""
 
     schema: pa.Schema
     added: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class SchemaChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def table_schema(schema: pa.Schema) -> pa.Schema:
-    """The form in which schemas are compared and stored: every field may be null, times are microseconds."""
+    """Normalize a schema for comparing and storing: every field nullable, times in microseconds."""
     stored = {field.name: _stored_type(field.type) for field in schema}
     refused = [f"{field.name} ({field.type})" for field in schema if stored[field.name] is None]
     if refused:
@@ -49,7 +49,7 @@ def change_for(
     merge_schema: bool = False,
     can_widen: bool = False,
 ) -> SchemaChange:
-    """What the table becomes when `rows` are written to it. Both are in the form of `table_schema`."""
+    """Return how writing `rows` changes the table. Both are in the form of `table_schema`."""
     _refuse_doubles(rows, where)
     if table is None:
         return SchemaChange(schema=rows, added=tuple(rows.names))
@@ -82,7 +82,7 @@ def change_for(
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with exactly the columns of `schema`: cast where its own are narrower, null where it has none."""
+    """Return the batch with exactly the columns of `schema`: narrower ones cast, missing ones null."""
     if batch.schema.equals(schema):
         return batch
     names = set(batch.schema.names)
@@ -100,7 +100,7 @@ def _cast(column: "pa.Array[pa.Scalar[pa.DataType]]", to: pa.DataType) -> "pa.Ar
 
 
 def _stored_type(kind: Any) -> pa.DataType | None:
-    """The type as tables store it; none where they cannot."""
+    """Return the type as tables store it; None if they cannot."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -135,7 +135,7 @@ def _type(schema: pa.Schema, name: str) -> pa.DataType:
 
 
 def _fits(rows: pa.DataType, table: pa.DataType) -> bool:
-    """Whether every value of one type is a value of the other."""
+    """Say whether every value of `rows` is a value of `table`."""
     return rows.equals(table) or _is_wider(table, rows)
 
 
@@ -158,7 +158,7 @@ def _refuse_doubles(rows: pa.Schema, where: str) -> None:
 
 
 def _refuse_case_twins(table: pa.Schema, rows: pa.Schema, where: str) -> None:
-    """Delta and Spark take `Id` and `id` for one column, Iceberg and Arrow for two."""
+    """Refuse `Id` beside `id`: one column for Delta and Spark, two for Iceberg and Arrow."""
     known = {name.casefold(): name for name in table.names}
     twins = [
         f"{name} (the table has {known[name.casefold()]})"

@@ -1,4 +1,4 @@
-"""Parts of a table that one task reads each, of files that Arrow reads by itself."""
+"""Splits a table of files that Arrow reads into parts for tasks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def packed(items: Iterable[T], size_of: Callable[[T], int], limit_bytes: int) -> list[list[T]]:
-    """The items in their order, in groups of at most `limit_bytes`, or of one where that one is larger."""
+    """Group items in order, up to `limit_bytes` each; a larger item is a group of its own."""
     groups: list[list[T]] = []
     room = 0
     for item in items:
@@ -27,7 +27,7 @@ def packed(items: Iterable[T], size_of: Callable[[T], int], limit_bytes: int) ->
 
 
 class DatasetShare(msgspec.Struct, frozen=True, kw_only=True):
-    """Fragments of an Arrow dataset. Each knows its partition values; old ones may lack columns."""
+    """Fragments of an Arrow dataset, with their partition values; old ones may lack columns."""
 
     fragments: list[ds.FileFragment]
     schema: pa.Schema
@@ -51,7 +51,7 @@ class DatasetShare(msgspec.Struct, frozen=True, kw_only=True):
 def dataset_shares(
     dataset: ds.Dataset, predicate: ds.Expression | None, schema: pa.Schema
 ) -> list[DatasetShare]:
-    """The files that may hold rows for which the predicate is true."""
+    """Split the files that may have rows for which the predicate is true."""
     found = [(fragment, _size(fragment)) for fragment in _files(dataset, predicate)]
     return [
         DatasetShare(

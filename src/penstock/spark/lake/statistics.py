@@ -1,7 +1,7 @@
-"""Statistics of a Parquet file in the form of Delta's log, made from the file's own footer. Pure.
+"""Converts the footer of a Parquet file to the statistics of Delta's log. Pure.
 
-Delta reads them to skip files: `numRecords`, and for each leaf column `minValues`, `maxValues` and `nullCount`, nested
-as the columns are. A bound that cannot be stated without rounding the wrong way is left out.
+Delta uses them to skip files: `numRecords`, and for each leaf column `minValues`, `maxValues` and `nullCount`, nested
+like the columns. A bound that would be rounded in the wrong direction is left out.
 """
 
 import datetime as dt
@@ -19,7 +19,7 @@ _LAST_CHARACTER = "\U0010ffff"
 
 
 def statistics_of(footer: pq.FileMetaData) -> str:
-    """The JSON that a Delta `add` action carries."""
+    """Return the JSON for a Delta `add` action."""
     found: dict[str, Any] = {"numRecords": footer.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
     leaves = [path for field in footer.schema.to_arrow_schema() for path in _leaves(field)]
     for at, path in enumerate(leaves[:COLUMNS_MAX]):
@@ -42,7 +42,7 @@ def statistics_of(footer: pq.FileMetaData) -> str:
 
 
 def _leaves(field: "pa.Field[pa.DataType]") -> Iterator[list[str]]:
-    """The path of each leaf in the order of the file's columns; empty for those that repeat."""
+    """Yield the path of each leaf in the order of the file's columns; empty for repeated ones."""
     if pa.types.is_struct(field.type):
         for inner in field.type:
             yield from ([field.name, *path] if path else [] for path in _leaves(inner))
@@ -63,9 +63,7 @@ def _bounds(chunk: Any) -> tuple[Any, Any] | None:
         return None
     low, high = chunk.min, chunk.max
     if isinstance(low, bool) or not isinstance(low, int | float | str | dt.date):
-        return (
-            None  # Delta keeps no bounds of booleans and binaries; a decimal as a JSON number may be rounded
-        )
+        return None  # Delta has no bounds of booleans and binaries; a decimal may be rounded in JSON
     if isinstance(low, float) and not (math.isfinite(low) and math.isfinite(high)):
         return None
     return low, high

@@ -1,33 +1,34 @@
-"""What each table format does for the sink, the reader and the command line."""
+"""The interface of a table, which every table format implements for the sink, the reader and the command line."""
 
-from collections.abc import Iterator, Sequence
-from typing import Literal, Protocol
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 import pyarrow as pa
 
 from penstock.spark.lake.conditions import Condition
-from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.partitions import check_columns
 from penstock.spark.lake.schema import SchemaChange, change_for
 
-Format = Literal["delta", "iceberg", "parquet"]
-FORMATS: tuple[Format, ...] = ("delta", "iceberg", "parquet")
-COMMIT_ATTEMPTS_MAX = 20  # a commit that others got ahead of is tried again on what they made
+_COMMIT_ATTEMPTS_MAX = 20  # a commit that lost against another writer is retried on the new state
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Which batch of which query rows belong to: a table takes each once."""
+    """The batch of a query that rows belong to: a table accepts each once."""
 
     query_id: str
     batch_id: int
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """What one transaction does to a table."""
+    """One transaction of a table."""
 
-    files: Sequence[DataFile]
+    files: Sequence[DataFile] = ()
     schema: pa.Schema
     partition_by: tuple[str, ...] = ()
     replaces_all: bool = False
@@ -37,6 +38,13 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     schema: pa.Schema
+    partition_by: tuple[str, ...]
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """How a commit changes the schema of a table, and how the table is partitioned."""
+
+    change: SchemaChange
     partition_by: tuple[str, ...]
 
 
@@ -65,7 +73,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Share(Protocol):
-    """A part of a table that one task reads. Pickled on the driver, read on an executor."""
+    """The part of a table that one task reads. Pickled on the driver, read on an executor."""
 
     @property
     def size_bytes(self) -> int: ...
@@ -73,59 +81,134 @@ class Share(Protocol):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]: ...
 
 
-class Table(Protocol):
-    """A table at a path, in one of the formats. Every call looks at the table as it is then."""
+class Table(ABC):
+    """The table at a path, which need not exist. Every call looks at the table as it is then."""
 
-    path: str
-    can_widen: bool
+    can_widen: ClassVar[bool]  # whether a column can get a wider type
 
+    def __init__(self, path: str, now_ms: Callable[[], int] = lambda: int(time.time() * 1000)) -> None:
+        self.path = path
+        self._now_ms = now_ms
+
+    @abstractmethod
     def state(self) -> TableState | None: ...
+
+    @abstractmethod
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout: ...
-    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None: ...
+
+    @abstractmethod
     def commit(self, commit: Commit) -> bool:
-        """Make one transaction; false where the batch was committed before and nothing was done."""
-        ...
+        """Do one transaction; return false if the batch was committed before."""
 
+    @abstractmethod
     def live_paths(self) -> set[str]:
-        """The files of the table as it is, below its root."""
-        ...
+        """Return the paths of the table's current files, relative to its root."""
 
+    @abstractmethod
     def size(self) -> Size: ...
+
+    @abstractmethod
     def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]: ...
+
+    @abstractmethod
     def history(self, limit: int) -> list[Version]: ...
-    def compact(self, file_size_bytes: int) -> Compaction: ...
-    def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]: ...
 
+    @abstractmethod
+    def compact(self, file_size_bytes: int) -> Compaction:
+        """Merge small files into files of about this size."""
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """How rows fit a table as it is at that moment."""
+    @abstractmethod
+    def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]:
+        """Remove files of at least this age that no reader needs; return their paths."""
 
-    change: SchemaChange
-    partition_by: tuple[str, ...]
-
-
-def fit(
-    table: Table,
-    state: TableState | None,
-    rows: pa.Schema,
-    partition_by: tuple[str, ...],
-    *,
-    merge_schema: bool,
-) -> Fit:
-    """What the table becomes by rows of this schema, or an error that names what does not fit."""
-    known = state.schema if state else None
-    change = change_for(known, rows, where=table.path, merge_schema=merge_schema, can_widen=table.can_widen)
-    if state and partition_by and partition_by != state.partition_by:
-        kept = f"partitioned by {', '.join(state.partition_by)}" if state.partition_by else "not partitioned"
-        raise TableError(
-            f"table {table.path} is {kept}, not by {', '.join(partition_by)}: "
-            "leave partition_by out, or write to another path"
+    def fit(self, state: TableState | None, commit: Commit) -> Fit:
+        """Return how the commit changes the table; raise TableError for rows that do not fit."""
+        change = change_for(
+            state.schema if state else None,
+            commit.schema,
+            where=self.path,
+            merge_schema=commit.merge_schema,
+            can_widen=self.can_widen,
         )
-    columns = state.partition_by if state else partition_by
-    check_columns(change.schema, columns, table.path)
-    widened = [name for name in change.widened if name in columns]
-    if widened:
-        raise TableError(
-            f"table {table.path} is partitioned by {', '.join(widened)}: cast the rows to its type"
+        if state and commit.partition_by and commit.partition_by != state.partition_by:
+            current = ", ".join(state.partition_by)
+            kept = f"partitioned by {current}" if current else "not partitioned"
+            raise TableError(
+                f"table {self.path} is {kept}, not by {', '.join(commit.partition_by)}: "
+                "leave partition_by out, or write to another path"
+            )
+        columns = state.partition_by if state else commit.partition_by
+        check_columns(change.schema, columns, self.path)
+        widened = [name for name in change.widened if name in columns]
+        if widened:
+            raise TableError(
+                f"table {self.path} is partitioned by {', '.join(widened)}: cast the rows to its type"
+            )
+        return Fit(change=change, partition_by=columns)
+
+
+class OptimisticTable(Table):
+    """A table whose log accepts one of several concurrent commits; the others are retried on the new state."""
+
+    conflict: ClassVar[type[Exception]]  # raised by the library for a commit that lost
+
+    @abstractmethod
+    def _opened(self) -> contextlib.AbstractContextManager[Any | None]:
+        """Open the library's table; None if there is none."""
+
+    @abstractmethod
+    def _state_of(self, table: Any) -> TableState: ...
+
+    @abstractmethod
+    def _last_batch(self, table: Any, query_id: str) -> int:
+        """Return the last committed batch of a query, or -1."""
+
+    @abstractmethod
+    def _create(self, commit: Commit, fitted: Fit) -> bool:
+        """Create the table; return whether that committed the files too."""
+
+    @abstractmethod
+    def _change(self, table: Any, commit: Commit, fitted: Fit) -> None:
+        """Commit to the table that exists. Raises `conflict` if another commit was first."""
+
+    def state(self) -> TableState | None:
+        with self._opened() as table:
+            return None if table is None else self._state_of(table)
+
+    def commit(self, commit: Commit) -> bool:
+        batch = commit.batch
+        for _ in range(_COMMIT_ATTEMPTS_MAX):
+            with self._opened() as table, contextlib.suppress(self.conflict):
+                if table is None:
+                    if self._create(commit, self.fit(None, commit)):
+                        return True
+                    continue
+                if batch and self._last_batch(table, batch.query_id) >= batch.batch_id:
+                    return False
+                self._change(table, commit, self.fit(self._state_of(table), commit))
+                return True
+        raise self._too_many_conflicts()
+
+    @contextlib.contextmanager
+    def _existing(self) -> Iterator[Any]:
+        with self._opened() as table:
+            if table is None:
+                raise TableError(
+                    f"there is no {type(self).__name__.removesuffix('Table')} table at {self.path}"
+                )
+            yield table
+
+    def _retried(self) -> Iterator[Any]:
+        """Yield the table for each attempt at a change; the caller breaks when one succeeds."""
+        for _ in range(_COMMIT_ATTEMPTS_MAX):
+            with self._existing() as table:
+                yield table
+        raise self._too_many_conflicts()
+
+    def _too_many_conflicts(self) -> CommitConflict:
+        return CommitConflict(
+            f"table {self.path} was changed by others {_COMMIT_ATTEMPTS_MAX} times while committing: try again"
         )
-    return Fit(change=change, partition_by=columns)
+
+    def _conflict_error(self) -> CommitConflict:
+        return CommitConflict(f"table {self.path} was changed by another writer meanwhile: try again")

@@ -1,10 +1,10 @@
 """The writers behind `df.write` and `df.writeStream`: files on the executors, one commit on the driver.
 
-Spark makes a writer on the driver before the tasks of each batch, sends it to them, and makes another to commit. The
-first decides which columns the files have; the commit looks at the table again, since others may have changed it.
+Spark creates a writer on the driver before the tasks of each batch, sends it to them, and creates another to commit.
+The first decides which columns the files have; the commit looks at the table again, because others may have changed it.
 
-Files of a batch that fails are left for `penstock table vacuum`. Spark calls `abort` also when it has lost sight of a
-commit that is still going on (a query that is stopped, for one): to remove files then would tear a hole in the table.
+Files of a failed batch are left for `penstock table vacuum`. Spark also calls `abort` while a commit may still be
+running, such as when a query is stopped: removing files then would lose rows of the table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,34 +23,31 @@ from penstock.spark.lake.files import DataFile, FileLayout, remove_files, write_
 from penstock.spark.lake.formats import open_table
 from penstock.spark.lake.options import LakeOptions
 from penstock.spark.lake.schema import table_schema
-from penstock.spark.lake.table import Batch, Commit, fit
+from penstock.spark.lake.table import Batch, Commit
 
 _QUERY_PROPERTY = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """What one task wrote. The driver is not told which query it commits for, but tasks are."""
+    """The files of one task. Spark tells tasks, but not the driver, which query they belong to."""
 
     query_id: str | None
     files: list[DataFile] = field(default_factory=list)
 
 
 class TableWrite:
-    """What batch and streaming writers have in common."""
+    """Writes files in tasks and commits them on the driver, for batch and stream writers."""
 
     def __init__(self, options: LakeOptions, schema: StructType, *, replaces_all: bool) -> None:
         self._options = options
         self._replaces_all = replaces_all
         self._rows_schema = arrow_schema(schema)
         table = open_table(options.path, options.table_format)
-        fitted = fit(
-            table,
-            table.state(),
-            self._rows_schema,
-            options.partition_by,
-            merge_schema=options.merge_schema,
+        wanted = Commit(
+            schema=self._rows_schema, partition_by=options.partition_by, merge_schema=options.merge_schema
         )
+        fitted = table.fit(table.state(), wanted)
         self._layout: FileLayout = msgspec.structs.replace(
             table.layout(fitted.change.schema, fitted.partition_by),
             compression=options.compression,
@@ -65,12 +62,12 @@ class TableWrite:
     def commit(
         self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None, query_id: str | None
     ) -> bool:
-        """Commit what the tasks wrote; false where the batch was in the table already."""
+        """Commit the files of the tasks; return false if the batch was committed before."""
         files = [file for message in messages if isinstance(message, Written) for file in message.files]
         table = open_table(self._options.path, self._options.table_format)
         if not files and not self._replaces_all:
-            if table.state() is None:  # so that there is something to read
-                table.create(self._rows_schema, self._layout.partition_by)
+            if table.state() is None:  # so that readers find a table
+                table.commit(Commit(schema=self._rows_schema, partition_by=self._layout.partition_by))
             return True
         commit = Commit(
             files=files,
@@ -87,8 +84,8 @@ class TableWrite:
         return False
 
 
-def _told_query(messages: Sequence[WriterCommitMessage | None]) -> str | None:
-    """The streaming query in which the tasks ran, `foreachBatch` included; no driver is told it."""
+def _query_of(messages: Sequence[WriterCommitMessage | None]) -> str | None:
+    """Return the streaming query in which the tasks ran, also in `foreachBatch`; the driver does not know it."""
     return next((each.query_id for each in messages if isinstance(each, Written) and each.query_id), None)
 
 
@@ -100,8 +97,8 @@ def _batch(query_id: str | None, batch_id: int | None) -> Batch | None:
     return Batch(query_id=query_id, batch_id=batch_id)
 
 
-class TableWriter(DataSourceArrowWriter):
-    """`df.write`: a transaction, recorded as a batch only where the options `query_id` and `batch_id` ask for it."""
+class _Writer:
+    """The methods that batch and stream writers share."""
 
     def __init__(self, write: TableWrite, options: LakeOptions) -> None:
         self._write = write
@@ -109,35 +106,29 @@ class TableWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         return self._write.write(iterator)
+
+    def abort(self, *_: object) -> None:
+        """Leave the files to `vacuum`."""
+
+
+class TableWriter(_Writer, DataSourceArrowWriter):
+    """`df.write`: one transaction, recorded as a batch only if the options `query_id` and `batch_id` are set."""
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        query_id = self._options.query_id or _told_query(messages)
+        query_id = self._options.query_id or _query_of(messages)
         self._write.commit(messages, self._options.batch_id, query_id)
 
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Leave the files to `vacuum`."""
 
-
-class TableStreamWriter(DataSourceStreamArrowWriter):
-    """`df.writeStream`: each micro-batch a transaction, once."""
-
-    def __init__(self, write: TableWrite, options: LakeOptions) -> None:
-        self._write = write
-        self._options = options
-
-    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        return self._write.write(iterator)
+class TableStreamWriter(_Writer, DataSourceStreamArrowWriter):
+    """`df.writeStream`: each micro-batch is one transaction, done once."""
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        query_id = _told_query(messages) or self._options.query_id
+        query_id = _query_of(messages) or self._options.query_id
         self._write.commit(messages, batchId, query_id)
-
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        """Leave the files to `vacuum`."""
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """Spark's schema as tables store it."""
+    """Convert Spark's schema to that of tables."""
     refused = []
     for column in schema.fields:
         try:

@@ -1,8 +1,7 @@
-"""Pipelines declared in a file, run on Spark. These names are for Python pipeline files; see docs/pipelines.md."""
+"""Pipelines declared in a file and run on Spark. These names are for pipeline files in Python (docs/pipelines.md)."""
 
-from penstock.spark.pipeline.python_define import define
-from penstock.spark.pipeline.python_form import PipelineDefinition
-from penstock.spark.pipeline.python_parts import (
+from penstock.spark.pipeline.python.definition import PipelineDefinition, define
+from penstock.spark.pipeline.python.parts import (
     avro,
     envelope,
     expect,

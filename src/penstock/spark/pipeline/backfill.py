@@ -1,34 +1,32 @@
-"""Runs a pipeline's graph over the records of a time range, as a batch: what is already in the topics is written again.
+"""Runs a pipeline's graph as a batch over the records of a time range.
 
-A range is what arrived in it: of each partition, from the first record at or after its beginning to the first at or
-after its end. The graph is the one that `run` streams, but watermarks have no effect: nothing is late, and windows are
-complete. Checkpoints and consumer groups are left alone, so a backfill may run beside the pipeline.
+The range of a partition is from its first record at or after the begin to the first at or after the end. The graph is
+the one that `run` streams, but watermarks have no effect: nothing is late, and windows are complete. Checkpoints and
+consumer groups are not used, so a backfill may run beside the pipeline.
 
-A backfill is done once for each output and range. Repeated, it writes nothing: a table records the range in the same
-transaction as the rows, topics in `<checkpoints>/backfills.json` (a map of `<output> <from> <to>` to the time when it
-was done). To write a range again, after a change of the pipeline, say so with `again`; what was written before is not
-removed.
+A backfill is done once for each output and range; repeated, it writes nothing. A table records the range in the same
+transaction as the rows, topics in `<checkpoints>/backfills.json` (a map of `<output> <from> <to>` to the time of the
+backfill). `again` writes a range again, after a change of the pipeline; earlier rows are not removed.
 """
 
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from pyspark.sql import SparkSession
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST, Cluster
+from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient
 from penstock.client.metadata import TopicPartition
-from penstock.spark.pipeline.compile import compile_frames
-from penstock.spark.pipeline.compile_errors import CompileError
-from penstock.spark.pipeline.compile_sources import read_ranges
-from penstock.spark.pipeline.model import Pipeline, TableTarget, TopicSource
-from penstock.spark.pipeline.problems import PipelineError
-from penstock.spark.pipeline.progress import Offsets
-from penstock.spark.pipeline.queries import PlannedQuery, plan_queries, state_directory
-from penstock.spark.pipeline.run_queries import written
+from penstock.spark.pipeline.compile.errors import CompileError
+from penstock.spark.pipeline.compile.frames import compile_frames
+from penstock.spark.pipeline.compile.sources import read_ranges
+from penstock.spark.pipeline.core.model import Pipeline, TopicSource
+from penstock.spark.pipeline.core.problems import PipelineError
+from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, state_directory
+from penstock.spark.pipeline.progress.batch import Offsets
+from penstock.spark.pipeline.run.spark import written
 
 DONE_FILE = "backfills.json"
 
@@ -39,7 +37,7 @@ class TimeRange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceRange(msgspec.Struct, frozen=True, kw_only=True):
-    """The records of a source that are in the range."""
+    """The range of a source."""
 
     source: str
     start: Offsets
@@ -47,7 +45,7 @@ class SourceRange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def records(self) -> int:
-        """Offsets in the range; compaction and transactions may have left fewer records."""
+        """Return the number of offsets; compaction and transactions may have left fewer records."""
         return sum(
             max(0, end - self.start[topic][partition])
             for topic, partitions in self.end.items()
@@ -57,11 +55,11 @@ class SourceRange(msgspec.Struct, frozen=True, kw_only=True):
 
 class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
     query: str
-    was_done: bool  # before: nothing was written now
+    was_done: bool  # by an earlier backfill, so nothing was written
 
 
 def select_queries(pipeline: Pipeline, output: str | None) -> tuple[PlannedQuery, ...]:
-    """The queries to backfill: all of the pipeline, or one output alone."""
+    """Return the queries to backfill: all of the pipeline, or one output."""
     queries = plan_queries(pipeline)
     if output is None:
         return queries
@@ -72,31 +70,25 @@ def select_queries(pipeline: Pipeline, output: str | None) -> tuple[PlannedQuery
     return tuple(chosen)
 
 
-# -- which records
+# -- ranges
 
 
 def source_ranges(
-    queries: Sequence[PlannedQuery], times: TimeRange, cluster: Cluster
+    queries: Sequence[PlannedQuery], times: TimeRange, cluster: BlockingClient
 ) -> dict[str, SourceRange]:
-    """The offsets of each topic source that the queries read, by its name."""
+    """Return the range of each topic source that the queries read, by its name."""
     sources = {source.name: source for query in queries for source in query.reads}
     topics = cluster.topics()
     found: dict[str, SourceRange] = {}
     for source in sources.values():
-        names = [name for name in topics if _reads(source, name)]
+        names = [name for name in topics if source.reads(name)]
         where = [TopicPartition(name, index) for name in names for index in topics[name].partitions]
         found[source.name] = _range_of(source.name, where, times, cluster)
     return found
 
 
-def _reads(source: TopicSource, topic: str) -> bool:
-    if source.pattern is not None:
-        return re.fullmatch(source.pattern, topic) is not None
-    return topic in source.topics
-
-
 def _range_of(
-    source: str, where: Sequence[TopicPartition], times: TimeRange, cluster: Cluster
+    source: str, where: Sequence[TopicPartition], times: TimeRange, cluster: BlockingClient
 ) -> SourceRange:
     latest = _positions(cluster, where, LATEST)
     earliest = _positions(cluster, where, EARLIEST)
@@ -105,7 +97,7 @@ def _range_of(
     start: Offsets = {}
     end: Offsets = {}
     for each in where:
-        # -1: no record is that young
+        # -1: no record is that recent
         begins = first[each] if first[each] >= 0 else latest[each]
         ends = beyond[each] if beyond[each] >= 0 else latest[each]
         begins = max(begins, earliest[each])
@@ -114,7 +106,9 @@ def _range_of(
     return SourceRange(source=source, start=start, end=end)
 
 
-def _positions(cluster: Cluster, where: Sequence[TopicPartition], at: int) -> Mapping[TopicPartition, int]:
+def _positions(
+    cluster: BlockingClient, where: Sequence[TopicPartition], at: int
+) -> Mapping[TopicPartition, int]:
     return {each: found.offset for each, found in cluster.list_offsets(dict.fromkeys(where, at)).items()}
 
 
@@ -129,9 +123,9 @@ def backfill(
     ranges: Mapping[str, SourceRange],
     *,
     again: bool = False,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> list[Backfilled]:
-    """Write the range to each output, one after the other; a PipelineError tells what does not compile."""
+    """Write the range to each output in turn. Raises PipelineError if the pipeline does not compile."""
     starts = {name: each.start for name, each in ranges.items()}
     ends = {name: each.end for name, each in ranges.items()}
     done = Done(state_directory(pipeline))
@@ -143,21 +137,22 @@ def backfill(
             key = f"{query.key} {times.from_ms} {times.to_ms}"
             was_done = key in done.known and not again
             if not was_done:
-                tell(f"writing {query.name}")
+                report(f"writing {query.name}")
                 frame, sink, mode = written(pipeline, compiled, query)
                 writer = frame.write.format(sink.format).options(**sink.options)
-                if query.output is not None and isinstance(query.output.target, TableTarget):
-                    writer = writer.options(**_table_batch(pipeline, key, again=again))
+                if query.output is not None:
+                    write_id = f"backfill {pipeline.name} {key}" + (f" {time.time_ns()}" if again else "")
+                    writer = writer.options(**query.output.target.once_options(write_id))
                 writer.mode("overwrite" if mode == "complete" else "append").save()
                 done.add(key)
             results.append(Backfilled(query=query.name, was_done=was_done))
     except CompileError as error:
-        raise PipelineError(pipeline.path or pipeline.name, [error.problem]) from error
+        raise PipelineError(pipeline.file, [error.problem]) from error
     return results
 
 
 def _only(pipeline: Pipeline, ranges: Mapping[str, SourceRange]) -> Pipeline:
-    """The pipeline without the topics that are not read, and without the steps that would read them."""
+    """Return the pipeline without the topics that are not read, and without the steps that read them."""
     missing = {
         source.name
         for source in pipeline.sources
@@ -173,14 +168,8 @@ def _only(pipeline: Pipeline, ranges: Mapping[str, SourceRange]) -> Pipeline:
     return msgspec.structs.replace(pipeline, sources=sources, steps=tuple(kept))
 
 
-def _table_batch(pipeline: Pipeline, key: str, *, again: bool) -> dict[str, str]:
-    """Names the transaction after the range, so that a backfill that died after it is not repeated."""
-    query_id = f"backfill {pipeline.name} {key}" + (f" {time.time_ns()}" if again else "")
-    return {"query_id": query_id, "batch_id": "0"}
-
-
 class Done:
-    """Which backfills were done: `backfills.json`."""
+    """The backfills that were done, in `backfills.json`."""
 
     __slots__ = ("_path", "known")
 

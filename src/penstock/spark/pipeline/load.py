@@ -3,25 +3,25 @@
 import os
 from collections.abc import Mapping
 
-from penstock.spark.pipeline.model import Pipeline
-from penstock.spark.pipeline.problems import PipelineError, error
+from penstock.spark.pipeline.core.model import Pipeline
+from penstock.spark.pipeline.core.problems import PipelineError, error
 
 
 def load(path: str, environment: Mapping[str, str] | None = None) -> Pipeline:
-    """The pipeline in the file; a PipelineError tells all that is wrong with it, each with its line.
+    """Return the pipeline in the file, or raise PipelineError with all problems and their lines.
 
-    `environment` is what `${NAME}` in a YAML file means; without it, the variables of this process.
+    `environment` has the variables for `${NAME}` in a YAML file; by default those of this process.
     """
     extension = os.path.splitext(path)[1].lower()
     if extension not in {".yaml", ".yml", ".py"}:
         raise PipelineError(path, [error(0, "is no pipeline file: its name must end in .yaml, .yml or .py")])
-    # Either form brings more modules with it than the other needs.
+    # Import only the modules that the form needs.
     if extension == ".py":
-        from penstock.spark.pipeline.python_file import read_python  # noqa: PLC0415
+        from penstock.spark.pipeline.python.file import read_python  # noqa: PLC0415
 
         _read_text(path)
         return read_python(path)
-    from penstock.spark.pipeline.yaml_form import read_yaml  # noqa: PLC0415
+    from penstock.spark.pipeline.yaml.file import read_yaml  # noqa: PLC0415
 
     return read_yaml(_read_text(path), path, os.environ if environment is None else environment)
 

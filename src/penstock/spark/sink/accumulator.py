@@ -1,7 +1,7 @@
-"""Rows become record batches: numbered for idempotence, compressed, no larger than asked for.
+"""Builds record batches from rows: with sequence numbers, compressed, of bounded size. Pure.
 
-Pure: rows in, sealed batches out. A sealed batch keeps its sequence number when it is sent again, which is how a broker
-knows it (KIP-98). Rows of a partition keep their order.
+A sealed batch keeps its sequence number when it is sent again, so that a broker detects the duplicate (KIP-98). Rows of
+a partition keep their order.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,14 +22,14 @@ _SEQUENCE_MODULUS: Final = 1 << 31
 
 
 class Sealed(msgspec.Struct, frozen=True, gc=False):
-    """A batch that is ready to be sent, as often as it takes."""
+    """A batch that is ready to be sent, and sent again."""
 
     where: TopicPartition
     data: bytes
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """How batches are made."""
+    """The settings of batches."""
 
     codec: Codec = Codec.NONE
     level: int | None = None
@@ -58,7 +58,7 @@ class Accumulator:
         self._sequences: dict[TopicPartition, int] = {}
 
     def add(self, rows: Rows) -> Iterator[Sealed]:
-        """Take rows in; gives out the batches that are full."""
+        """Add rows; yield the batches that are full."""
         now_ms = self._now_ms()
         for topic, places in self._by_topic(rows):
             keys = rows.keys if places is None or rows.keys is None else rows.keys.take(pa.array(places))
@@ -69,12 +69,12 @@ class Accumulator:
             yield from self._append(topic, rows, chosen, places, now_ms)
 
     def flush(self) -> Iterator[Sealed]:
-        """The batches that are not full: nothing else will come."""
+        """Yield the batches that are not full."""
         for where in list(self._building):
             yield self._seal(where)
 
     def _by_topic(self, rows: Rows) -> Iterator[tuple[str, Any]]:
-        """Each topic with the places of its rows; None: all rows."""
+        """Yield each topic with the indexes of its rows; None: all rows."""
         if self._topic is not None:
             yield self._topic, None
             return

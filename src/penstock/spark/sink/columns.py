@@ -2,8 +2,8 @@
 
 value    string or binary, required; null makes a tombstone
 key      string or binary
-topic    string; required unless the option `topic` names one topic for all rows, which then wins
-partition    int: where the record goes whatever its key
+topic    string; required unless the option `topic` is set, which has precedence
+partition    int; has precedence over the key
 headers  array of struct<key: string, value: binary>
 
 Other columns are ignored, as Spark's Kafka sink ignores them.
@@ -31,7 +31,7 @@ _EXPECTED: Final = {
 
 
 def check_schema(schema: StructType, topic: str | None) -> None:
-    """Raise when rows of this schema cannot become records; asked before any task runs."""
+    """Raise if rows of this schema cannot become records; called before any task runs."""
     types = {field.name: field.dataType for field in schema.fields}
     if "value" not in types:
         raise RowError(f"Required attribute 'value' not found. The columns are: {', '.join(types) or 'none'}")
@@ -60,7 +60,7 @@ def _fits(name: str, kind: DataType) -> bool:
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):
-    """One Arrow batch, column by column. `topics` is None when all go to the topic of the options."""
+    """The columns of one Arrow batch. `topics` is None if all rows go to the topic of the options."""
 
     count: int
     keys: pa.BinaryArray | None

@@ -1,10 +1,10 @@
-"""The decision to commit a batch: which transactions it consists of, in a form that fits into committed offsets.
+"""The decision to commit a batch: the list of its transactions, encoded to fit into committed offsets.
 
 A decision is committed as offsets of the query's group, for the topic `__penstock_sinks`: the offset is the batch, the
 metadata of partition 0, 1, 2... is the text below, cut into pieces of at most 4096 characters (Kafka's
 `offset.metadata.max.bytes`). A piece whose offset is another batch is what an earlier, longer decision left behind.
 
-That a decision has been carried out is committed too, for the partition after the pieces: batch and run id.
+That a decision has been applied is committed too, for the partition after the pieces: batch and run id.
 
     text     "1 <number of pieces> <base64 of the deflated body>"
     body     length and UTF-8 bytes of the run id
@@ -12,9 +12,8 @@ That a decision has been carried out is committed too, for the partition after t
              the number of idle ids, then their numbers
     integer  zigzag varint; within a column each value is the difference from the one before
 
-Members are the transactions to commit. Idle are ids whose tasks have finished without one. Both may be used again by
-the next batch of the same run, and nobody but that batch will touch them: an id of a task that was lost is in neither,
-and is never used again.
+Members are the transactions to commit. Idle are ids whose tasks finished without one. Only the next batch of the same
+run uses both again. The id of a lost task is in neither, and is never used again.
 """
 
 import base64
@@ -25,20 +24,21 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.protocol.records.builder import encode_varint
+from penstock.protocol.records.record import read_varlong
 from penstock.spark.sink.errors import DecisionTooLarge, SinkError
 from penstock.spark.sink.identity import Run, Task
 
 DECISIONS_TOPIC: Final = "__penstock_sinks"
 PIECES_MAX: Final = 8
-CARRIED_OUT: Final = PIECES_MAX
-"""The partition whose offset is the batch, and whose metadata the run, that was carried out last."""
+APPLIED: Final = PIECES_MAX
+"""The partition with the batch (offset) and the run (metadata) that were applied last."""
 PARTITIONS: Final = PIECES_MAX + 1
 _PIECE_CHARACTERS: Final = 4096
 _FORMAT: Final = "1"
 
 
 class Member(NamedTuple):
-    """A transaction: the number in its transactional id, and who wrote it."""
+    """A transaction: the number in its transactional id, and its producer."""
 
     number: int
     producer_id: int
@@ -50,19 +50,19 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     members: tuple[Member, ...] = ()
     idle: tuple[int, ...] = ()
-    is_carried_out: bool = False
+    is_applied: bool = False
 
     @property
     def reusable(self) -> tuple[int, ...]:
-        """Numbers of ids that the tasks of the next batch may use, one each."""
+        """Return the numbers of ids that the tasks of the next batch may use, one each."""
         return (*(member.number for member in self.members), *self.idle)
 
 
 def number_for(task: Task, last: Decision | None) -> int:
-    """The number of the transactional id that a task writes with.
+    """Return the number of the transactional id that a task writes with.
 
-    The ids of a broker are kept for a week, so a stream must not use new ones for every batch. A first attempt takes
-    the reusable id at its own place, which no other task has; every other one a new id.
+    Brokers keep ids for a week, so a stream must not use new ones for every batch. A first attempt takes the reusable
+    id at the index of its partition, which no other task uses; any other attempt takes a new id.
     """
     if last is not None and last.run_id == task.run.run_id and task.attempt == 0:
         reusable = last.reusable
@@ -80,7 +80,7 @@ def decide(
     task_count: int,
     last: Decision | None,
 ) -> Decision:
-    """The decision for the tasks that have finished; ids that had no task this time stay reusable."""
+    """Build the decision for the finished tasks; ids without a task this time stay reusable."""
     spare: tuple[int, ...] = ()
     if last is not None and last.run_id == run.run_id:
         spare = last.reusable[task_count:]
@@ -91,7 +91,7 @@ def decide(
 
 
 def to_pieces(decision: Decision) -> list[str]:
-    """The metadata for partition 0, 1, 2..."""
+    """Encode the metadata for partition 0, 1, 2..."""
     run_id = decision.run_id.encode()
     body = bytearray(encode_varint(len(run_id)) + run_id)
     body += encode_varint(len(decision.members))
@@ -110,7 +110,7 @@ def to_pieces(decision: Decision) -> list[str]:
 
 
 def from_offsets(committed: Mapping[int, tuple[int, str]]) -> Decision | None:
-    """What these committed offsets (by partition, each with its metadata) say; None: nothing was decided yet."""
+    """Decode committed offsets (by partition, with metadata); None if nothing was decided yet."""
     if 0 not in committed:
         return None
     batch_id, first = committed[0]
@@ -126,19 +126,19 @@ def from_offsets(committed: Mapping[int, tuple[int, str]]) -> Decision | None:
         raise SinkError(f"the decision on batch {batch_id} is incomplete: its offsets were changed by hand")
     body = zlib.decompress(base64.b64decode(start + "".join(text for _, text in later)))
     decision = _from_body(batch_id, body)
-    is_carried_out = committed.get(CARRIED_OUT) == (batch_id, decision.run_id)
-    return msgspec.structs.replace(decision, is_carried_out=is_carried_out)
+    is_applied = committed.get(APPLIED) == (batch_id, decision.run_id)
+    return msgspec.structs.replace(decision, is_applied=is_applied)
 
 
 def _from_body(batch_id: int, body: bytes) -> Decision:
-    size, position = _read(body, 0)
+    size, position = read_varlong(body, 0, len(body))
     run_id = body[position : position + size].decode()
-    count, position = _read(body, position + size)
+    count, position = read_varlong(body, position + size, len(body))
     columns = []
     for _ in range(3 if count else 0):
         column, position = _undelta(body, position, count)
         columns.append(column)
-    idle_count, position = _read(body, position)
+    idle_count, position = read_varlong(body, position, len(body))
     idle, _ = _undelta(body, position, idle_count)
     members = tuple(Member(*row) for row in zip(*columns, strict=True))
     return Decision(batch_id=batch_id, run_id=run_id, members=members, idle=tuple(idle))
@@ -157,18 +157,7 @@ def _undelta(body: bytes, position: int, count: int) -> tuple[list[int], int]:
     values = []
     value = 0
     for _ in range(count):
-        delta, position = _read(body, position)
+        delta, position = read_varlong(body, position, len(body))
         value += delta
         values.append(value)
     return values, position
-
-
-def _read(body: bytes, position: int) -> tuple[int, int]:
-    shift = raw = 0
-    while True:
-        byte = body[position]
-        position += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (raw >> 1) ^ -(raw & 1), position
-        shift += 7

@@ -1,8 +1,8 @@
-"""What the sink raises. Each text is for the person who reads why their query stopped."""
+"""Errors of the sink. Their texts explain to users why a query stopped."""
 
 
 class SinkError(Exception):
-    """The base of everything that the sink raises on purpose."""
+    """The base of all errors of the sink."""
 
 
 class RowError(SinkError, ValueError):
@@ -10,7 +10,7 @@ class RowError(SinkError, ValueError):
 
 
 class WriteRefused(SinkError):
-    """The broker did not take records, and would not take them again either."""
+    """The broker refused records with an error that is not retriable."""
 
 
 class DecisionTooLarge(SinkError):
@@ -18,7 +18,7 @@ class DecisionTooLarge(SinkError):
 
 
 class TransactionLost(SinkError):
-    """A transaction ended in a way that its batch did not decide."""
+    """A transaction was aborted before its batch was committed."""
 
 
 class DecisionBroken(TransactionLost):
@@ -26,4 +26,4 @@ class DecisionBroken(TransactionLost):
 
 
 class Fenced(SinkError):
-    """Somebody else took over a transactional id. Raised between the layers of the sink; the protocol acts on it."""
+    """Another producer took over a transactional id. `exactly_once` handles it."""

@@ -1,11 +1,11 @@
-"""Names: of a query's group and transactional ids, and of the task that is running.
+"""Names of a query's group and transactional ids, and the identity of the running task.
 
     penstock-spark.<query id>                      the driver's transactional id, and the group that holds decisions
     penstock-spark.<query id>.<run id>.<number>    one task's transactional id
 
-The query id lives as long as its checkpoint; the run id is new whenever the query starts, so what is left of one run
-can never touch the ids of another. Numbers are Spark's task attempt ids, unique in a run, and are used again by later
-batches (see `decision`). A batch write has neither query nor run: `write-<uuid>` stands for both.
+The query id lives as long as its checkpoint; the run id is new for each start of the query, so that tasks of an old run
+cannot use the ids of another. Numbers are Spark's task attempt ids, unique in a run; later batches reuse them (see
+`decision`). A batch write has neither query nor run: the query is `write`, the run a UUID.
 """
 
 import re
@@ -22,7 +22,7 @@ _RUN_PROPERTY = "spark.jobGroup.id"  # a streaming query runs its jobs in a grou
 
 
 class Context(Protocol):
-    """What is used of `pyspark.TaskContext`."""
+    """The methods of `pyspark.TaskContext` that are used here."""
 
     def partitionId(self) -> int: ...  # noqa: N802  Spark's names
     def attemptNumber(self) -> int: ...  # noqa: N802
@@ -59,12 +59,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def driver_id(query_id: str) -> str:
-    """Also the name of the query's group."""
+    """Return the driver's transactional id, which is also the name of the query's group."""
     return f"{_PREFIX}.{query_id}"
 
 
 def pattern_of_tasks(query_id: str) -> str:
-    """A regular expression for the transactional ids of the tasks of every run."""
+    """Return a regular expression for the transactional ids of the tasks of every run."""
     return re.escape(driver_id(query_id)).replace("\\-", "-") + r"\..*"
 
 
@@ -73,14 +73,14 @@ def is_of_task(transactional_id: str, query_id: str) -> bool:
 
 
 def streaming_task(context: Context | None) -> Task:
-    """The task that runs in this process, as Spark describes it to its workers."""
+    """Return the task that runs in this process, from Spark's task context."""
     properties = (_QUERY_PROPERTY, _RUN_PROPERTY, _BATCH_PROPERTY)
     found = [context.getLocalProperty(name) for name in properties] if context is not None else []
     query_id, run_id, batch_id = found or (None, None, None)
     if context is None or not query_id or not run_id or batch_id is None:
         raise SinkError(
-            "Spark does not tell this task its query, run and batch, without which nothing can be written exactly "
-            "once: set the option delivery to at-least-once"
+            "Spark gives this task no query, run and batch id, which exactly-once delivery needs: set the option "
+            "delivery to at-least-once"
         )
     return Task(
         run=Run(query_id=query_id, run_id=run_id),

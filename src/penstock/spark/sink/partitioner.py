@@ -1,7 +1,7 @@
-"""Which partition a record goes to: where Kafka's own clients would send it.
+"""Chooses the partition of each record as Kafka's own clients do.
 
-A key decides by its murmur2 hash, so that records of one key meet in one partition whoever wrote them. Records without
-a key stay together for a while and then move on to the next partition (KIP-480: fuller batches than one by one).
+The murmur2 hash of a key decides, so that all clients write records of one key to one partition. Records without a key
+stay on one partition for a while and then move to the next (KIP-480: fuller batches).
 """
 
 from typing import Final
@@ -14,13 +14,13 @@ from penstock.client.partitioner import MURMUR2_M, MURMUR2_SEED, murmur2
 
 Int32s = npt.NDArray[np.int32]
 
-_VECTOR_BYTES_MAX: Final = 128  # longer keys are rare, and one would make all the others wait
+_VECTOR_BYTES_MAX: Final = 128  # longer keys are rare, and one would slow down all others
 KEYLESS_ROWS: Final = 1000
-"""How many records without a key go to one partition before the next gets its turn."""
+"""The number of records without a key that go to one partition before the next."""
 
 
 def murmur2_of(keys: pa.BinaryArray) -> npt.NDArray[np.uint32]:
-    """The hash of every key; of a null key nothing in particular."""
+    """Return the hash of every key; undefined for null keys."""
     count = len(keys)
     if not count:
         return np.zeros(0, np.uint32)
@@ -66,14 +66,14 @@ def _word_at(data: npt.NDArray[np.uint8], positions: npt.NDArray[np.int64]) -> n
 
 
 class Partitioner:
-    """Remembers, for each topic, whose turn it is among the partitions for records without a key."""
+    """Keeps, for each topic, the current partition for records without a key."""
 
     def __init__(self, first: int) -> None:
         self._first = first  # tasks begin at different partitions
         self._keyless: dict[str, int] = {}
 
     def partitions(self, topic: str, keys: pa.BinaryArray | None, rows: int, partition_count: int) -> Int32s:
-        """The partition of every row of a topic; without a column of keys no row has one."""
+        """Return the partition of every row of a topic; `keys` is None if there is no column of keys."""
         is_null = np.ones(rows, bool) if keys is None else keys.is_null().to_numpy(zero_copy_only=False)
         chosen = np.zeros(rows, np.int32)
         if keys is not None and not is_null.all():

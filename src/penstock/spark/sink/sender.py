@@ -1,8 +1,8 @@
-"""Sealed batches to the leaders of their partitions: several on their way at once, each stored once.
+"""Sends sealed batches to the leaders of their partitions: several in flight, each stored once.
 
-Answers come in order on a connection, so what is sent and not yet acknowledged is a queue for each partition. When
-anything goes wrong that passes (a connection breaks, a leader moves), all that is not acknowledged is sent again, in
-order, with the same sequence numbers: what a broker has already, it knows (KIP-98).
+Responses come in order on a connection, so unacknowledged batches are a queue for each partition. After a retriable
+error (a connection breaks, a leader moves) all unacknowledged batches are sent again, in order, with the same sequence
+numbers, by which a broker detects duplicates (KIP-98).
 """
 
 import contextlib
@@ -10,11 +10,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
-from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.client import BlockingClient
 from penstock.client.blocking.connection import BlockingConnection
-from penstock.client.blocking.retry import Retry
 from penstock.client.connection import Disconnected
-from penstock.client.errors import error_name
+from penstock.client.errors import Retry, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import produce
@@ -34,8 +33,8 @@ _ADVICE: Final = {
 }
 
 
-class _Line:
-    """A connection to one leader, and the batches whose answers will come on it, request by request."""
+class _Channel:
+    """A connection to one leader, and the batches in flight on it, request by request."""
 
     __slots__ = ("connection", "sent")
 
@@ -45,11 +44,11 @@ class _Line:
 
 
 class Sender:
-    """To be closed, which gives the connections back."""
+    """Sends batches for one task. `close` returns its connections."""
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: BlockingClient,
         *,
         transactional_id: str | None,
         request_bytes: int = 1024 * 1024,
@@ -61,39 +60,39 @@ class Sender:
         self._request_bytes = request_bytes
         self._delivery_timeout_ms = delivery_timeout_ms
         self._request_timeout_ms = request_timeout_ms
-        self._lines: dict[tuple[str, int], _Line] = {}
+        self._channels: dict[tuple[str, int], _Channel] = {}
         self._borrowed = contextlib.ExitStack()
         self._unacknowledged: dict[TopicPartition, deque[Sealed]] = {}
 
     def send(self, batches: Sequence[Sealed]) -> None:
-        """Send batches, at most one for each partition; waits only when too many are on their way."""
+        """Send batches, at most one for each partition; block only when too many are in flight."""
         for batch in batches:
             self._unacknowledged.setdefault(batch.where, deque()).append(batch)
         try:
             for address, group in self._by_leader(batches).items():
-                line = self._line(address)
+                channel = self._channel(address)
                 for request in _requests(group, self._request_bytes):
-                    while len(line.sent) >= _IN_FLIGHT_MAX:
-                        self._receive(line)
-                    self._put(line.connection, request)
-                    line.sent.append(request)
+                    while len(channel.sent) >= _IN_FLIGHT_MAX:
+                        self._receive(channel)
+                    self._put(channel.connection, request)
+                    channel.sent.append(request)
         except (Disconnected, Retry):
             self._send_again()
 
     def finish(self) -> None:
         """Wait until everything is stored."""
         try:
-            for line in self._lines.values():
-                while line.sent:
-                    self._receive(line)
+            for channel in self._channels.values():
+                while channel.sent:
+                    self._receive(channel)
         except (Disconnected, Retry):
             self._send_again()
 
     def close(self) -> None:
-        self._lines.clear()
+        self._channels.clear()
         self._borrowed.close()
 
-    # -- the usual way
+    # -- fast path
 
     def _by_leader(self, batches: Sequence[Sealed]) -> dict[tuple[str, int], list[Sealed]]:
         found: dict[tuple[str, int], list[Sealed]] = {}
@@ -101,73 +100,71 @@ class Sender:
             found.setdefault(self._cluster.leader(batch.where).address, []).append(batch)
         return found
 
-    def _line(self, address: tuple[str, int]) -> _Line:
-        line = self._lines.get(address)
-        if line is None:
+    def _channel(self, address: tuple[str, int]) -> _Channel:
+        channel = self._channels.get(address)
+        if channel is None:
             connection = self._borrowed.enter_context(self._cluster.connection(address))
-            line = self._lines[address] = _Line(connection)
-        return line
+            channel = self._channels[address] = _Channel(connection)
+        return channel
 
     def _put(self, connection: BlockingConnection, request: Sequence[Sealed]) -> None:
         version = connection.version(produce.API_KEY, _VERSION_MAX)
         message = _message(request, self._transactional_id, self._request_timeout_ms)
         connection.send(produce.API_KEY, version, message)
 
-    def _receive(self, line: _Line) -> None:
-        answers = _answers(line.connection.receive())
+    def _receive(self, channel: _Channel) -> None:
+        responses = _responses(channel.connection.receive())
         failure = None
-        for batch in line.sent.popleft():
-            failure = self._judge(batch, answers.get(batch.where)) or failure
+        for batch in channel.sent.popleft():
+            failure = self._handle(batch, responses.get(batch.where)) or failure
         if failure is not None:
             raise failure
 
-    def _judge(self, batch: Sealed, answer: produce.PartitionProduceResponse | None) -> Retry | None:
-        """Take note of an answer: None when the batch is stored. Raises `WriteRefused` when it will never be."""
-        code = int(ErrorCode.UNKNOWN_SERVER_ERROR if answer is None else answer.error_code)
+    def _handle(self, batch: Sealed, response: produce.PartitionProduceResponse | None) -> Retry | None:
+        """Handle a response: None if the batch is stored. Raises `WriteRefused` for an error that is not retriable."""
+        code = int(ErrorCode.UNKNOWN_SERVER_ERROR if response is None else response.error_code)
         queue = self._unacknowledged[batch.where]
         is_next = queue[0] is batch
         if code in _STORED and is_next:
             queue.popleft()
             return None
-        if (
-            is_retriable(code) or not is_next
-        ):  # one before it was not taken: this one is out of order until that is
+        if is_retriable(code) or not is_next:  # out of order until the batch before it is stored
             self._cluster.forget_leader(batch.where)
-            return Retry(f"{batch.where} was answered with {error_name(code)}")
-        raise _refused(batch.where, code, None if answer is None else answer.error_message)
+            return Retry(f"{batch.where} failed with {error_name(code)}")
+        raise _refused(batch.where, code, None if response is None else response.error_message)
 
-    # -- when something went wrong
+    # -- retries
 
     def _send_again(self) -> None:
-        self._hang_up()
+        self._disconnect()
         self._cluster.until_done("writing records", self._send_rest, deadline_ms=self._delivery_timeout_ms)
 
-    def _hang_up(self) -> None:
-        """Whatever is still to be answered on these connections is not waited for."""
+    def _disconnect(self) -> None:
+        """Close the connections without waiting for their responses."""
         self.close()
         for where in self._unacknowledged:
             self._cluster.forget_leader(where)
 
     def _send_rest(self) -> None:
-        """Send what is not acknowledged, one request at a time, until nothing is left."""
+        """Send unacknowledged batches, one request at a time, until none is left."""
         while waiting := [queue[0] for queue in self._unacknowledged.values() if queue]:
             for address, group in self._by_leader(waiting).items():
                 for request in _requests(group, self._request_bytes):
                     try:
                         with self._cluster.connection(address) as connection:
                             self._put(connection, request)
-                            answers = _answers(connection.receive())
+                            responses = _responses(connection.receive())
                     except Disconnected:
-                        self._hang_up()
+                        self._disconnect()
                         raise
-                    failures = [self._judge(batch, answers.get(batch.where)) for batch in request]
+                    failures = [self._handle(batch, responses.get(batch.where)) for batch in request]
                     for failure in failures:
                         if failure is not None:
                             raise failure
 
 
 def _requests(batches: Sequence[Sealed], bytes_max: int) -> list[list[Sealed]]:
-    """Cut into requests that are not too large; a batch that is too large by itself goes alone."""
+    """Split into requests of limited size; a larger batch is a request of its own."""
     requests: list[list[Sealed]] = []
     size = 0
     for batch in batches:
@@ -197,7 +194,7 @@ def _message(
     )
 
 
-def _answers(response: Any) -> dict[TopicPartition, produce.PartitionProduceResponse]:
+def _responses(response: Any) -> dict[TopicPartition, produce.PartitionProduceResponse]:
     return {
         TopicPartition(topic.name, partition.index): partition
         for topic in response.responses
@@ -206,6 +203,6 @@ def _answers(response: Any) -> dict[TopicPartition, produce.PartitionProduceResp
 
 
 def _refused(where: TopicPartition, code: int, detail: str | None) -> WriteRefused:
-    told = f"records for {where} were refused with {error_name(code)}"
+    summary = f"records for {where} were refused with {error_name(code)}"
     advice = next((text for each, text in _ADVICE.items() if each == code), None)
-    return WriteRefused(": ".join(part for part in (told, detail, advice) if part))
+    return WriteRefused(": ".join(part for part in (summary, detail, advice) if part))

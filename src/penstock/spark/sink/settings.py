@@ -1,12 +1,12 @@
 """The sink's own options, read once on the driver.
 
 delivery    exactly-once (the default) or at-least-once
-topic       the topic of all rows, whatever their column `topic` says
-batch_id    of a batch write in `foreachBatch`: which batch of its stream it is, so that a replay writes nothing
+topic       the topic of all rows, instead of their column `topic`
+batch_id    of a batch write in `foreachBatch`: the id of the batch, so that a replay writes nothing
 
 Under `kafka.`, besides what every client knows, these of Kafka's producer: compression.type, compression.<type>.level,
-batch.size, max.request.size, delivery.timeout.ms, transaction.timeout.ms. What the sink must decide by itself, to keep
-its promises, is refused; the rest is ignored, as by any client that does not know it.
+batch.size, max.request.size, delivery.timeout.ms, transaction.timeout.ms. Properties that the
+sink must set itself are refused; unknown ones are ignored, as by any client.
 """
 
 from typing import Final

@@ -1,13 +1,12 @@
-"""What one task does: its rows to the brokers, in a transaction of its own where that is asked for."""
+"""Writes the rows of one task to the brokers, for exactly-once delivery in a transaction of its own."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
 import pyarrow as pa
 
-from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.retry import Retry
-from penstock.client.errors import BrokerError, TimedOut, error_name
+from penstock.client.blocking.client import BlockingClient
+from penstock.client.errors import BrokerError, Retry, TimedOut, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.protocol.messages import init_producer_id, metadata
@@ -19,16 +18,16 @@ from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.transactions import BrokerTransactions
 
 _PENDING_BYTES_MAX: Final = 1024 * 1024
-_TOPIC_DEADLINE_MS: Final = 10_000  # a broker may need a moment to make a topic
+_TOPIC_DEADLINE_MS: Final = 10_000  # a broker may need some time to create a topic
 
 
 class TaskWriter:
-    """Writes rows as one producer. With a transactional id nothing of it is visible until somebody ends it."""
+    """Writes rows as one producer. With a transactional id they are invisible until the transaction is committed."""
 
     def __init__(
         self,
         settings: SinkSettings,
-        cluster: Cluster,
+        cluster: BlockingClient,
         *,
         now_ms: Callable[[], int],
         transactional_id: str | None,
@@ -46,7 +45,7 @@ class TaskWriter:
         self.rows = 0
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Returns when every row is stored. A task without rows has no transaction."""
+        """Write all rows; return when they are stored. A task without rows has no transaction."""
         sender = Sender(
             self._cluster,
             transactional_id=self._transactional_id,
@@ -125,18 +124,18 @@ class TaskWriter:
             try:
                 self._partition_counts[topic] = self._cluster.until_done(
                     f"looking for topic {topic!r}",
-                    lambda: self._look_for(topic),
+                    lambda: self._find_partitions(topic),
                     deadline_ms=_TOPIC_DEADLINE_MS,
                 )
             except TimedOut as error:
                 raise WriteRefused(
-                    f"topic {topic!r} cannot be written to: create it first where the broker does not make topics by "
-                    f"itself ({error})"
+                    f"topic {topic!r} cannot be written to: create it first if the broker does not create topics "
+                    f"automatically ({error})"
                 ) from error
         return self._partition_counts[topic]
 
-    def _look_for(self, topic: str) -> int:
-        """How many partitions a topic has; it is made where brokers make topics that are written to."""
+    def _find_partitions(self, topic: str) -> int:
+        """Return the number of partitions of a topic; brokers with auto-creation create it."""
         request = metadata.MetadataRequest(
             topics=[metadata.MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True
         )
@@ -146,4 +145,4 @@ class TaskWriter:
             return len(found.partitions)
         if code and not is_retriable(code):
             raise BrokerError(code, f"looking for topic {topic!r}")
-        raise Retry(f"topic {topic!r} was answered with {error_name(code)}")
+        raise Retry(f"topic {topic!r} failed with {error_name(code)}")

@@ -1,16 +1,15 @@
-"""Transactions as brokers offer them, for `exactly_once` and for the tasks that write.
+"""The requests for transactions, for `exactly_once` and for the tasks that write.
 
-Spoken is the first version of the transaction protocol (KIP-98), which every broker knows: partitions are added before
-they are written, a producer's epoch changes when its id is taken over, and ending a transaction that has already ended
-in the same way is no error. So a decision can be carried out as often as it takes.
+Uses the first version of the transaction protocol (KIP-98), which every broker knows: partitions are added before they
+are written, a producer's epoch changes when its id is taken over, and ending a transaction that has already ended in
+the same way is no error. So applying a decision can be repeated.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
-from penstock.client.blocking.retry import Retry
-from penstock.client.errors import BrokerError, error_name
+from penstock.client.blocking.client import GROUP, TRANSACTION, BlockingClient
+from penstock.client.errors import BrokerError, Retry, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import (
@@ -25,9 +24,9 @@ from penstock.protocol.messages import (
     offset_fetch,
     txn_offset_commit,
 )
-from penstock.spark.sink.coordinators import Question, ask
+from penstock.spark.sink.coordinators import RequestKind, call_coordinators
 from penstock.spark.sink.decision import (
-    CARRIED_OUT,
+    APPLIED,
     DECISIONS_TOPIC,
     PARTITIONS,
     Decision,
@@ -38,58 +37,67 @@ from penstock.spark.sink.decision import (
 from penstock.spark.sink.errors import Fenced, SinkError
 from penstock.spark.sink.identity import Run, driver_id, is_of_task, pattern_of_tasks
 
-TIMEOUT_MS_DEFAULT: Final = 900_000  # what brokers allow unless told otherwise (transaction.max.timeout.ms)
+TIMEOUT_MS_DEFAULT: Final = 900_000  # the brokers' default of transaction.max.timeout.ms
 _TIMEOUT_MS_LEAST: Final = 1_000
 _ONGOING: Final = "Ongoing"
 
 
-# -- where answers have their errors -------------------------------------------------------------------------
+# -- errors of responses -------------------------------------------------------------------------
 
 
 def _worst(codes: Iterable[int]) -> int:
-    """The code that decides: one that stays before one that passes."""
+    """Return the first error that is not retriable, else a retriable one, else 0."""
     return max((code for code in codes if code), key=lambda code: not is_retriable(code), default=0)
 
 
-def _added_error(answer: Any) -> int:
+def _added_error(response: Any) -> int:
     codes = [
         result.partition_error_code
-        for topic in answer.results_by_topic_v3_and_below
+        for topic in response.results_by_topic_v3_and_below
         for result in topic.results_by_partition
     ]
     return _worst(code for code in codes if code != ErrorCode.OPERATION_NOT_ATTEMPTED)
 
 
-def _described_error(answer: Any) -> int:
-    code = int(answer.transaction_states[0].error_code)
+def _described_error(response: Any) -> int:
+    code = int(response.transaction_states[0].error_code)
     return 0 if code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND else code
 
 
-def _fetched_error(answer: Any) -> int:
-    group = answer.groups[0]
+def _fetched_error(response: Any) -> int:
+    group = response.groups[0]
     codes = (partition.error_code for topic in group.topics for partition in topic.partitions)
-    # A topic that nobody has made yet has no decisions.
+    # A topic that does not exist has no decisions.
     return group.error_code or _worst(c for c in codes if c != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def _committed_error(answer: Any) -> int:
-    return _worst(partition.error_code for topic in answer.topics for partition in topic.partitions)
+def _committed_error(response: Any) -> int:
+    return _worst(partition.error_code for topic in response.topics for partition in topic.partitions)
 
 
-# -- what is asked; versions are the last before transaction version 2 (KIP-890), in which ending changes epochs
+# -- kinds of requests, in the last versions before transaction version 2 (KIP-890), in which ending changes epochs
 
-_INIT = Question(kind=TRANSACTION, api_key=init_producer_id.API_KEY, version_max=5)
-_ADD = Question(kind=TRANSACTION, api_key=add_partitions_to_txn.API_KEY, version_max=3, error_of=_added_error)
-_ADD_OFFSETS = Question(kind=TRANSACTION, api_key=add_offsets_to_txn.API_KEY, version_max=4)
-_COMMIT_OFFSETS = Question(
-    kind=GROUP, api_key=txn_offset_commit.API_KEY, version_max=4, error_of=_committed_error
+_INIT = RequestKind(coordinator=TRANSACTION, api_key=init_producer_id.API_KEY, version_max=5)
+_ADD = RequestKind(
+    coordinator=TRANSACTION, api_key=add_partitions_to_txn.API_KEY, version_max=3, error_of=_added_error
 )
-_END = Question(kind=TRANSACTION, api_key=end_txn.API_KEY, version_max=4)
-_DESCRIBE = Question(
-    kind=TRANSACTION, api_key=describe_transactions.API_KEY, version_max=0, error_of=_described_error
+_ADD_OFFSETS = RequestKind(coordinator=TRANSACTION, api_key=add_offsets_to_txn.API_KEY, version_max=4)
+_COMMIT_OFFSETS = RequestKind(
+    coordinator=GROUP, api_key=txn_offset_commit.API_KEY, version_max=4, error_of=_committed_error
 )
-_MARK = Question(kind=GROUP, api_key=offset_commit.API_KEY, version_max=9, error_of=_committed_error)
-_FETCH_OFFSETS = Question(kind=GROUP, api_key=offset_fetch.API_KEY, version_max=9, error_of=_fetched_error)
+_END = RequestKind(coordinator=TRANSACTION, api_key=end_txn.API_KEY, version_max=4)
+_DESCRIBE = RequestKind(
+    coordinator=TRANSACTION,
+    api_key=describe_transactions.API_KEY,
+    version_max=0,
+    error_of=_described_error,
+)
+_MARK = RequestKind(
+    coordinator=GROUP, api_key=offset_commit.API_KEY, version_max=9, error_of=_committed_error
+)
+_FETCH_OFFSETS = RequestKind(
+    coordinator=GROUP, api_key=offset_fetch.API_KEY, version_max=9, error_of=_fetched_error
+)
 
 _NEWER_PRODUCER: Final = frozenset(
     {
@@ -102,15 +110,15 @@ _NEWER_PRODUCER: Final = frozenset(
 
 
 class BrokerTransactions:
-    """`exactly_once.Transactions` of real brokers. A `timeout_ms` of None means the longest that they allow."""
+    """Implements `exactly_once.Transactions`. Without `timeout_ms` it uses the longest that brokers allow."""
 
-    def __init__(self, cluster: Cluster, *, timeout_ms: int | None = None) -> None:
+    def __init__(self, cluster: BlockingClient, *, timeout_ms: int | None = None) -> None:
         self._cluster = cluster
         self._timeout_ms = TIMEOUT_MS_DEFAULT if timeout_ms is None else timeout_ms
         self._may_shorten = timeout_ms is None
 
-    def _ask_one(self, question: Question, key: str, request: Any) -> Any:
-        return ask(self._cluster, question, {key: request})[key]
+    def _call(self, kind: RequestKind, key: str, request: Any) -> Any:
+        return call_coordinators(self._cluster, kind, {key: request})[key]
 
     # -- one transaction
 
@@ -119,10 +127,10 @@ class BrokerTransactions:
             request = init_producer_id.InitProducerIdRequest(
                 transactional_id=transactional_id, transaction_timeout_ms=self._timeout_ms
             )
-            answer = self._ask_one(_INIT, transactional_id, request)
-            if answer.error_code != ErrorCode.INVALID_TRANSACTION_TIMEOUT:
-                _check(answer.error_code, f"taking over {transactional_id}")
-                return answer.producer_id, answer.producer_epoch
+            response = self._call(_INIT, transactional_id, request)
+            if response.error_code != ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+                _check(response.error_code, f"taking over {transactional_id}")
+                return response.producer_id, response.producer_epoch
             if not self._may_shorten or self._timeout_ms // 2 < _TIMEOUT_MS_LEAST:
                 raise SinkError(
                     f"the broker does not allow transactions of {self._timeout_ms} ms: lower "
@@ -133,7 +141,7 @@ class BrokerTransactions:
     def add(
         self, transactional_id: str, producer: tuple[int, int], partitions: Iterable[TopicPartition]
     ) -> None:
-        """Make partitions part of a transaction; the first ones open it."""
+        """Add partitions to a transaction; the first ones open it."""
         topics: dict[str, list[int]] = {}
         for topic, partition in partitions:
             topics.setdefault(topic, []).append(partition)
@@ -146,8 +154,8 @@ class BrokerTransactions:
                 for topic, numbers in topics.items()
             ],
         )
-        answer = self._ask_one(_ADD, transactional_id, request)
-        _check(_added_error(answer), f"adding partitions to the transaction of {transactional_id}")
+        response = self._call(_ADD, transactional_id, request)
+        _check(_added_error(response), f"adding partitions to the transaction of {transactional_id}")
 
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
         requests = {
@@ -159,17 +167,17 @@ class BrokerTransactions:
             )
             for transactional_id, member in _by_id(run, members).items()
         }
-        answers = ask(self._cluster, _END, requests)
+        responses = call_coordinators(self._cluster, _END, requests)
         otherwise = []
         for transactional_id, member in _by_id(run, members).items():
-            code = answers[transactional_id].error_code
+            code = responses[transactional_id].error_code
             if code in _NEWER_PRODUCER:
                 otherwise.append(member)
             else:
                 _check(code, f"ending the transaction of {transactional_id}")
         return otherwise
 
-    # -- what is open
+    # -- open transactions
 
     def broken(self, run: Run, members: Sequence[Member]) -> list[Member]:
         by_id = _by_id(run, members)
@@ -177,21 +185,21 @@ class BrokerTransactions:
             each: describe_transactions.DescribeTransactionsRequest(transactional_ids=[each])
             for each in by_id
         }
-        answers = ask(self._cluster, _DESCRIBE, requests)
+        responses = call_coordinators(self._cluster, _DESCRIBE, requests)
         broken = []
         for transactional_id, member in by_id.items():
-            (state,) = answers[transactional_id].transaction_states
+            (state,) = responses[transactional_id].transaction_states
             is_open = state.transaction_state == _ONGOING and not state.error_code
             if not is_open or (state.producer_id, state.producer_epoch) != (member.producer_id, member.epoch):
                 broken.append(member)
         return broken
 
     def open_ids(self, query_id: str) -> list[str]:
-        """Of every broker, because each knows only what it coordinates."""
+        """Ask every broker: each knows only the transactions that it coordinates."""
         brokers = self._cluster.call_any(
             describe_cluster.API_KEY,
             lambda _: describe_cluster.DescribeClusterRequest(),
-            lambda answer: int(answer.error_code),
+            lambda response: int(response.error_code),
         ).brokers
         found: list[str] = []
         for broker in brokers:
@@ -206,32 +214,32 @@ class BrokerTransactions:
                     state_filters=[_ONGOING],
                     transactional_id_pattern=pattern_of_tasks(query_id) if version >= 2 else None,
                 )
-                answer = connection.call(list_transactions.API_KEY, version, request)
-            if is_retriable(answer.error_code):
-                raise Retry(f"it was answered with {error_name(answer.error_code)}")
-            _check(answer.error_code, f"listing the transactions of {driver_id(query_id)}")
-            ids = (state.transactional_id for state in answer.transaction_states)
+                response = connection.call(list_transactions.API_KEY, version, request)
+            if is_retriable(response.error_code):
+                raise Retry(f"it failed with {error_name(response.error_code)}")
+            _check(response.error_code, f"listing the transactions of {driver_id(query_id)}")
+            ids = (state.transactional_id for state in response.transaction_states)
             return [each for each in ids if is_of_task(each, query_id)]
 
         return self._cluster.until_done(f"listing the transactions at {host}:{port}", attempt)
 
     # -- decisions
 
-    def last_decision(self, query_id: str, *, is_settled: bool) -> Decision | None:
+    def last_decision(self, query_id: str, *, is_stable: bool) -> Decision | None:
         group = driver_id(query_id)
         topic = offset_fetch.OffsetFetchRequestTopics(
             name=DECISIONS_TOPIC, partition_indexes=list(range(PARTITIONS))
         )
         request = offset_fetch.OffsetFetchRequest(
             groups=[offset_fetch.OffsetFetchRequestGroup(group_id=group, topics=[topic])],
-            require_stable=is_settled,
+            require_stable=is_stable,
         )
-        answer = self._ask_one(_FETCH_OFFSETS, group, request)
-        _check(_fetched_error(answer), f"reading the last decision of {group}")
+        response = self._call(_FETCH_OFFSETS, group, request)
+        _check(_fetched_error(response), f"reading the last decision of {group}")
         return from_offsets(
             {
                 partition.partition_index: (partition.committed_offset, partition.metadata or "")
-                for topic in answer.groups[0].topics
+                for topic in response.groups[0].topics
                 for partition in topic.partitions
                 if partition.committed_offset >= 0
             }
@@ -246,28 +254,28 @@ class BrokerTransactions:
         add = add_offsets_to_txn.AddOffsetsToTxnRequest(
             transactional_id=group, producer_id=producer_id, producer_epoch=epoch, group_id=group
         )
-        _check_driver(self._ask_one(_ADD_OFFSETS, group, add).error_code, what)
+        _check_driver(self._call(_ADD_OFFSETS, group, add).error_code, what)
         offsets = _offsets(group, producer, decision.batch_id, pieces)
-        _check_driver(_committed_error(self._ask_one(_COMMIT_OFFSETS, group, offsets)), what)
+        _check_driver(_committed_error(self._call(_COMMIT_OFFSETS, group, offsets)), what)
         end = end_txn.EndTxnRequest(
             transactional_id=group, producer_id=producer_id, producer_epoch=epoch, committed=True
         )
-        _check_driver(self._ask_one(_END, group, end).error_code, what)
+        _check_driver(self._call(_END, group, end).error_code, what)
 
-    def mark_carried_out(self, query_id: str, decision: Decision) -> None:
+    def mark_applied(self, query_id: str, decision: Decision) -> None:
         group = driver_id(query_id)
         mark = offset_commit.OffsetCommitRequestPartition(
-            partition_index=CARRIED_OUT,
+            partition_index=APPLIED,
             committed_offset=decision.batch_id,
             committed_metadata=decision.run_id,
         )
         topic = offset_commit.OffsetCommitRequestTopic(name=DECISIONS_TOPIC, partitions=[mark])
         request = offset_commit.OffsetCommitRequest(group_id=group, topics=[topic])
-        code = _committed_error(self._ask_one(_MARK, group, request))
-        _check(code, f"noting that batch {decision.batch_id} of query {query_id} is carried out")
+        code = _committed_error(self._call(_MARK, group, request))
+        _check(code, f"recording that batch {decision.batch_id} of query {query_id} is applied")
 
     def _ensure_topic(self) -> None:
-        """Nothing is ever written to the topic: brokers take offsets only for partitions that exist."""
+        """Create the topic. It stays empty, but brokers accept offsets only for partitions that exist."""
         if not self._cluster.topics([DECISIONS_TOPIC]):
             self._cluster.create_topic(DECISIONS_TOPIC, partitions=PARTITIONS)
 
@@ -305,5 +313,5 @@ def _check(code: int, what: str) -> None:
 
 def _check_driver(code: int, what: str) -> None:
     if code in _NEWER_PRODUCER or code == ErrorCode.TRANSACTION_ABORTABLE:
-        raise Fenced(f"{what} was answered with {error_name(code)}: another driver has taken over")
+        raise Fenced(f"{what} failed with {error_name(code)}: another driver has taken over")
     _check(code, what)

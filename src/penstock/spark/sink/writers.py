@@ -1,8 +1,8 @@
 """Spark's side of the sink: writers for batches and for streams.
 
-A writer is made on the driver, travels to the tasks, and is made again where a stream commits, so it holds settings and
-nothing else. Exactly once: tasks leave their transactions open, and the driver ends them: those of a stream as
-`exactly_once` says, those of a batch write all together, because nobody would resume one that died half-way.
+A writer is created on the driver, sent to the tasks, and created again where a stream commits, so it holds only
+settings. For exactly-once delivery tasks leave their transactions open, and the driver ends them: those of a stream
+with `exactly_once`, those of a batch write directly, because no later run would resume one that died halfway.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from penstock.client.blocking.cluster import Cluster, shared_cluster
+from penstock.client.blocking.client import BlockingClient, shared_client
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
@@ -34,7 +34,7 @@ from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.task import TaskWriter
 from penstock.spark.sink.transactions import BrokerTransactions
 
-# Says that a batch write is one batch of a streaming query, and which: see `BatchOfStreamWriter`.
+# Option with the id of the micro-batch that a batch write belongs to: see `BatchOfStreamWriter`.
 STREAM_BATCH = "batch_id"
 
 _OTHERS_STOP_S = 0.3
@@ -51,7 +51,7 @@ def batch_writer(options: Options, schema: StructType, overwrite: bool) -> DataS
 
 
 def stream_writer(options: Options, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-    del overwrite  # the output mode complete appends all that there is, as with Spark's Kafka sink
+    del overwrite  # complete mode appends all rows, as with Spark's Kafka sink
     settings = SinkSettings.from_options(options)
     check_schema(schema, settings.topic)
     return StreamWriter(settings)
@@ -59,7 +59,7 @@ def stream_writer(options: Options, schema: StructType, overwrite: bool) -> Data
 
 @dataclass(frozen=True, kw_only=True)
 class TaskWritten(WriterCommitMessage):
-    """What a task tells the driver. Without a producer it had nothing to write; without a run it promised nothing."""
+    """The message of a task to the driver. Without a producer it wrote nothing; without a run it is at-least-once."""
 
     rows: int
     run: Run | None = None
@@ -73,19 +73,21 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._settings = settings
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
-        cluster = shared_cluster(self._settings.client)
+        cluster = shared_client(self._settings.client)
         if not self._settings.is_exactly_once:
             return _write_at_least_once(self._settings, cluster, iterator)
         task = streaming_task(TaskContext.get())
         number = exactly_once.claim(BrokerTransactions(cluster), task)
-        told = TaskWritten(
+        message = TaskWritten(
             rows=0, run=task.run, batch_id=task.batch_id, number=task.number if number is None else number
         )
         if number is None:
-            for _ in iterator:  # stateful operators keep their state as their rows are taken
+            for _ in iterator:  # stateful operators update their state as rows are consumed
                 pass
-            return told
-        return _write_in_transaction(self._settings, cluster, iterator, told, first_partition=task.partition)
+            return message
+        return _write_in_transaction(
+            self._settings, cluster, iterator, message, first_partition=task.partition
+        )
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
         written = _written(messages, batchId)
@@ -100,9 +102,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 
 class BatchOfStreamWriter(DataSourceArrowWriter):
-    """What `foreachBatch` writes of one micro-batch, as exactly once as a stream: tasks know their query and batch.
+    """Writes one micro-batch in `foreachBatch`, exactly once like a stream: tasks know their query and batch.
 
-    Spark lets no data source in Python be written in the output mode update, but foreachBatch may be.
+    Spark does not write to Python data sources in update mode, but `foreachBatch` works there.
     """
 
     def __init__(self, settings: SinkSettings, batch_id: int) -> None:
@@ -120,14 +122,14 @@ class BatchOfStreamWriter(DataSourceArrowWriter):
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """One `df.write`. Its run exists only to name its transactions."""
+    """Writes one `df.write`. Its run id only names its transactions."""
 
     def __init__(self, settings: SinkSettings) -> None:
         self._settings = settings
         self._run = Run(query_id="write", run_id=str(uuid.uuid4()))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
-        cluster = shared_cluster(self._settings.client)
+        cluster = shared_client(self._settings.client)
         if not self._settings.is_exactly_once:
             return _write_at_least_once(self._settings, cluster, iterator)
         context = TaskContext.get()
@@ -164,11 +166,11 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 def _transactions(settings: SinkSettings) -> BrokerTransactions:
-    return BrokerTransactions(shared_cluster(settings.client), timeout_ms=settings.transaction_timeout_ms)
+    return BrokerTransactions(shared_client(settings.client), timeout_ms=settings.transaction_timeout_ms)
 
 
 def _abandon(settings: SinkSettings, run: Run) -> None:
-    """Abort what failed tasks left open. Spark does not wait for the others of a failed job to stop, hence twice."""
+    """Abort transactions that failed tasks left open; twice, because other tasks of a failed job may still run."""
     for pause_s in (0.0, _OTHERS_STOP_S):
         time.sleep(pause_s)
         exactly_once.abandon_run(_transactions(settings), run)
@@ -179,7 +181,7 @@ def _now_ms() -> int:
 
 
 def _write_at_least_once(
-    settings: SinkSettings, cluster: Cluster, iterator: Iterator[pa.RecordBatch]
+    settings: SinkSettings, cluster: BlockingClient, iterator: Iterator[pa.RecordBatch]
 ) -> TaskWritten:
     context = TaskContext.get()
     first = 0 if context is None else context.partitionId()
@@ -190,40 +192,40 @@ def _write_at_least_once(
 
 def _write_in_transaction(
     settings: SinkSettings,
-    cluster: Cluster,
+    cluster: BlockingClient,
     iterator: Iterator[pa.RecordBatch],
-    told: TaskWritten,
+    message: TaskWritten,
     *,
     first_partition: int,
 ) -> TaskWritten:
-    """Write and leave the transaction open; a task that fails aborts it, so that no reader waits for it."""
-    assert told.run is not None
+    """Write and leave the transaction open; abort it if the task fails, so that no reader waits for it."""
+    assert message.run is not None
     writer = TaskWriter(
         settings,
         cluster,
         now_ms=_now_ms,
-        transactional_id=told.run.transactional_id(told.number),
+        transactional_id=message.run.transactional_id(message.number),
         first_partition=first_partition,
     )
     try:
         writer.write(iterator)
     except BaseException:
         if writer.producer is not None:
-            with contextlib.suppress(Exception):  # what failed first is what counts
-                member = Member(told.number, *writer.producer)
-                BrokerTransactions(cluster).end(told.run, [member], commit=False)
+            with contextlib.suppress(Exception):  # the first error counts
+                member = Member(message.number, *writer.producer)
+                BrokerTransactions(cluster).end(message.run, [member], commit=False)
         raise
     return TaskWritten(
         rows=writer.rows,
-        run=told.run,
-        batch_id=told.batch_id,
-        number=told.number,
+        run=message.run,
+        batch_id=message.batch_id,
+        number=message.number,
         producer=writer.producer,
     )
 
 
 def _written(messages: Sequence[WriterCommitMessage | None], batch_id: int) -> Written | None:
-    """What the tasks of a batch wrote; None when no task promised to be exact."""
+    """Collect the messages of a batch's tasks; None if they wrote at-least-once."""
     tasks = [message for message in messages if isinstance(message, TaskWritten) and message.run is not None]
     if not tasks:
         return None

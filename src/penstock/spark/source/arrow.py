@@ -1,8 +1,7 @@
-"""Record batches decoded straight into Arrow columns, with the schema of Spark's Kafka connector.
+"""Decodes record batches directly to Arrow columns, with the schema of Spark's Kafka connector.
 
-A field of all records is one Arrow array over the bytes as they were received, whose offsets name in turn a wanted
-stretch and the gap behind it; Arrow's `take` of every second element copies the wanted ones together. So no record
-and no field of one ever becomes a Python object.
+A field of all records is one Arrow array over the received bytes, whose offsets alternate between a value and the gap
+after it; Arrow's `take` of every second element copies the values. So no record and no field becomes a Python object.
 
 Columns: key binary, value binary, topic string, partition int, offset long, timestamp (microseconds, UTC),
 timestampType int (0 set by the producer, 1 by the broker), and with headers a list of (key string, value binary), null
@@ -43,7 +42,7 @@ SCHEMA_WITH_HEADERS: Final = pa.schema((*_FIELDS, _HEADERS))
 
 
 class Group(NamedTuple):
-    """Batches that become one Arrow batch: the buffer they stand in, and where in it the records of each are."""
+    """Batches that become one Arrow batch: their buffer, and the span of the records of each."""
 
     data: Buffer
     headers: list[BatchHeader]
@@ -51,7 +50,7 @@ class Group(NamedTuple):
 
 
 class ArrowDecoder:
-    """Decodes the batches of one partition; keeps the columns that never change."""
+    """Decodes the batches of one partition; caches the constant columns."""
 
     def __init__(self, topic: str, partition: int, *, includes_headers: bool = False) -> None:
         self._topic = topic
@@ -63,7 +62,7 @@ class ArrowDecoder:
     def decode(
         self, records: Buffer, batches: Sequence[FoundBatch], first: int, end: int
     ) -> Iterator[pa.RecordBatch]:
-        """The records from offset `first` up to and without `end`, in Arrow batches of bounded size."""
+        """Yield the records from offset `first` to `end` (exclusive), in Arrow batches of bounded size."""
         for group in _grouped(records, batches):
             starts: list[int] = []
             for header, (start, stop) in zip(group.headers, group.spans, strict=True):
@@ -95,7 +94,7 @@ class ArrowDecoder:
 
 
 class _Columns:
-    """Where the fields of all records of a group are."""
+    """The positions of the fields of all records of a group."""
 
     def __init__(self, group: Group, starts: Numbers) -> None:
         self._data = group.data
@@ -133,7 +132,7 @@ class _Columns:
         return types[self._batch_of[rows]]
 
     def headers(self, rows: slice) -> Any:
-        """The headers by rounds: the first of every record that has one, then the second, and so on."""
+        """Decode headers in rounds: the first of every record that has one, then the second, and so on."""
         counts, at = read_varints(self._bytes, self._headers[rows])
         ends = self._ends[rows]
         if (counts < 0).any() or (counts > ends - at).any():
@@ -160,11 +159,9 @@ class _Columns:
 
 
 def _grouped(records: Buffer, batches: Sequence[FoundBatch]) -> Iterator[Group]:
-    """Batches in their order, so many together as stay within the bounds; one that is larger stands alone."""
+    """Group batches in order, up to the limits; a larger batch is a group of its own."""
     group: list[FoundBatch] = []
-    sections: list[
-        bytes
-    ] = []  # empty as long as nothing is compressed: then the records are read where they are
+    sections: list[bytes] = []  # decompressed records; empty if nothing is compressed
     size = count = 0
     for batch in batches:
         header = batch.header
@@ -197,14 +194,14 @@ def _group(records: Buffer, group: list[FoundBatch], sections: list[bytes]) -> G
 
 
 def _after_field(starts: Numbers, sizes: Numbers, ends: Numbers) -> Numbers:
-    """Where fields end, which is within their records: Arrow trusts the positions it is given."""
+    """Return the ends of fields; check that they are within their records, because Arrow does not."""
     if (sizes > ends - starts).any():
         raise CorruptRecords("a record has a field that runs beyond its end")
     return starts + np.maximum(sizes, 0)
 
 
 def _binary(data: Buffer, starts: Numbers, sizes: Numbers) -> Any:
-    """An array of so many bytes from each position on; null where the size is negative. Positions must grow."""
+    """Return an array of the bytes at each position; null where the size is negative. Positions must ascend."""
     count = len(starts)
     bounds = np.empty(2 * count + 1, np.int32)
     bounds[0:-1:2] = starts
@@ -240,7 +237,7 @@ def _header_lists(data: Buffer, counts: Numbers, rounds: list[tuple[Numbers, ...
 
 
 def _texts(data: Buffer, starts: Numbers, sizes: Numbers) -> Any:
-    """Header keys. Java replaces what is not UTF-8 in one instead of refusing the record."""
+    """Decode header keys. Like Java, replace bytes that are not UTF-8."""
     raw = _binary(data, starts, sizes)
     try:
         return raw.cast(pa.string())

@@ -1,4 +1,4 @@
-"""Decides what a batch query reads."""
+"""Decides which offsets a batch query reads."""
 
 import logging
 
@@ -12,22 +12,20 @@ _log = logging.getLogger(__name__)
 
 
 def batch_ranges(positions: Positions, spec: SourceSpec) -> list[OffsetRange]:
-    """The tasks of a batch query."""
+    """Return the tasks of a batch query."""
     partitions = positions.existing_partitions()
     start = positions.resolve(spec.starting, partitions)
     end = positions.resolve(spec.ending, partitions)
     losses: list[str] = []
     if isinstance(spec.ending, AtOffsets):
         end, losses = _clipped(end, positions.latest(partitions))
-    end = {
-        where: max(offset, start[where]) for where, offset in end.items()
-    }  # nothing to read is no loss here
+    end = {where: max(offset, start[where]) for where, offset in end.items()}  # an empty range is no loss
     ranges, more_losses = ranges_between(start, end, {})
     losses += more_losses
     if losses and spec.fails_on_data_loss:
         raise DataLoss(losses)
     if losses:
-        _log.warning("going on without records that do not exist: %s", "; ".join(losses))
+        _log.warning("Skipped records that do not exist: %s", "; ".join(losses))
     return split(ranges, partitions_min=spec.partitions_min, records_max=spec.partition_records_max)
 
 

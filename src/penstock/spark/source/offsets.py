@@ -1,14 +1,14 @@
 """Offsets of many partitions, and their JSON: {"topic": {"0": 23, "1": -2}}, as Spark's Kafka connector writes it.
 
-In what a person wrote, -2 stands for the earliest offset and -1 for the latest. In checkpoints all are real offsets:
-that of the next record to read.
+In options, -2 means the earliest offset and -1 the latest. In checkpoints all are real offsets: that of the next record
+to read.
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST
+from penstock.client.blocking.client import EARLIEST, LATEST
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 
@@ -17,7 +17,7 @@ OffsetsJson: TypeAlias = dict[str, dict[str, int]]
 
 
 def to_json(offsets: Offsets) -> OffsetsJson:
-    """In the order of topics and partitions, so that equal offsets are equal texts: Spark compares them so."""
+    """Convert in the order of topics and partitions: Spark compares the texts of offsets."""
     by_topic: OffsetsJson = {}
     for where in sorted(offsets):
         by_topic.setdefault(where.topic, {})[str(where.partition)] = offsets[where]
@@ -33,7 +33,7 @@ def from_json(by_topic: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition,
 
 
 def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
-    """Offsets that a person wrote."""
+    """Parse offsets of an option."""
     offsets = _parse_numbers(option, text, 'like {"topic": {"0": 23, "1": -2}}')
     for where, offset in offsets.items():
         if offset < EARLIEST:
@@ -45,7 +45,7 @@ def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
 
 
 def parse_timestamps(option: str, text: str) -> dict[TopicPartition, int]:
-    """Timestamps in milliseconds, in the same form as offsets."""
+    """Parse timestamps in milliseconds, in the same form as offsets."""
     timestamps = _parse_numbers(option, text, 'like {"topic": {"0": 1700000000000}}')
     for where, timestamp in timestamps.items():
         if timestamp < 0:
@@ -54,7 +54,7 @@ def parse_timestamps(option: str, text: str) -> dict[TopicPartition, int]:
 
 
 def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
-    """What `assign` takes: {"topic": [0, 1]}."""
+    """Parse the partitions of `assign`: {"topic": [0, 1]}."""
     form = 'like {"topic": [0, 1]}'
     by_topic = _parse_object(option, text, form)
     try:

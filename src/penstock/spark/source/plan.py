@@ -1,4 +1,4 @@
-"""How much a batch reads, and how it is split into tasks. Pure."""
+"""Limits what a batch reads and splits it into tasks. Pure."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -10,17 +10,17 @@ from penstock.spark.source.offsets import Offsets
 
 
 class DataLoss(Exception):
-    """Records that were to be read are gone, and option failOnDataLoss says to stop then."""
+    """Records that should be read do not exist any more, and option failOnDataLoss is set."""
 
     def __init__(self, losses: Sequence[str]) -> None:
         super().__init__(
             f"{'; '.join(losses)}. Records may have been lost: by retention, or because a topic was deleted. "
-            f"Set option failOnDataLoss to false to go on without them"
+            f"Set option failOnDataLoss to false to continue without them"
         )
 
 
 class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
-    """The records of one partition from `start` up to and without `end`: the work of one task."""
+    """The records of one partition from `start` (inclusive) to `end` (exclusive), which one task reads."""
 
     topic: str
     partition: int
@@ -39,18 +39,18 @@ class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
 def ranges_between(
     start: Offsets, end: Offsets, earliest_of_new: Offsets
 ) -> tuple[list[OffsetRange], list[str]]:
-    """What lies between two offsets, and what of it is known to be lost.
+    """Return the ranges between two sets of offsets, and descriptions of lost records.
 
-    A partition that is in `end` alone is new, and is read from its earliest offset, which should be 0.
+    A partition that is only in `end` is new, and is read from its earliest offset, which should be 0.
     """
-    losses = [f"{where} is gone" for where in sorted(start.keys() - end.keys())]
+    losses = [f"{where} does not exist any more" for where in sorted(start.keys() - end.keys())]
     ranges: list[OffsetRange] = []
     for where in sorted(end):
         first = start.get(where)
         if first is None:
             first = earliest_of_new.get(where)
             if first is None:
-                losses.append(f"{where} is gone")
+                losses.append(f"{where} does not exist any more")
                 continue
             if first != 0:
                 losses.append(f"{where} is new but starts at offset {first} instead of 0")
@@ -64,10 +64,10 @@ def ranges_between(
 
 
 def limited(start: Offsets, latest: Offsets, records_max: int) -> dict[TopicPartition, int]:
-    """An end that is at most `records_max` records away, taken from each partition in proportion to what waits there.
+    """Return an end at most `records_max` records away, shared among partitions in proportion to their backlog.
 
-    Every partition with something to read gets at least one record, so that none starves behind a large one; when
-    there are more such partitions than records to give, the fullest come first: the others fill up meanwhile.
+    Every partition with a backlog gets at least one record, so that none starves behind a large one; if there are more
+    such partitions than records to give, those with the largest backlog come first.
     `start` must have every partition of `latest`.
     """
     waiting = {where: latest[where] - start[where] for where in latest if latest[where] > start[where]}
@@ -93,7 +93,7 @@ def limited(start: Offsets, latest: Offsets, records_max: int) -> dict[TopicPart
 def split(
     ranges: Iterable[OffsetRange], *, partitions_min: int | None = None, records_max: int | None = None
 ) -> list[OffsetRange]:
-    """The ranges, cut so that none has more than `records_max` offsets and there are about `partitions_min` of them."""
+    """Split ranges so that none has more than `records_max` offsets and there are about `partitions_min`."""
     parts = [part for each in ranges if each.size for part in _cut(each, _pieces(each.size, records_max))]
     if partitions_min is None or len(parts) >= partitions_min:
         return parts
@@ -108,7 +108,7 @@ def _pieces(size: int, records_max: int | None) -> int:
 
 
 def _cut(whole: OffsetRange, pieces: int) -> list[OffsetRange]:
-    """Into so many pieces of nearly the same size, as far as there are records for it."""
+    """Cut into pieces of nearly the same size, at most one for each record."""
     pieces = min(pieces, whole.size)
     bounds = [whole.start + whole.size * number // pieces for number in range(pieces + 1)]
     return [

@@ -1,10 +1,10 @@
-"""Asks the cluster which partitions there are to read, and for the offsets that options stand for."""
+"""Resolves subscriptions to partitions, and positions to offsets, with the cluster."""
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
+from penstock.client.blocking.client import EARLIEST, LATEST, OffsetAt
 from penstock.client.errors import BrokerError
 from penstock.client.metadata import Topic, TopicPartition
 from penstock.protocol.errors import is_retriable
@@ -13,7 +13,7 @@ from penstock.spark.source.spec import Assigned, AtEdge, AtOffsets, AtTimestamps
 
 
 class OffsetSource(Protocol):
-    """What this module needs of a `Cluster`."""
+    """The methods of `Cluster` that are used here."""
 
     def topics(self, names: Iterable[str] | None = None) -> Mapping[str, Topic]: ...
 
@@ -23,11 +23,11 @@ class OffsetSource(Protocol):
 
 
 class MissingTopics(Exception):
-    """Topics that were named do not exist."""
+    """Topics that an option names do not exist."""
 
 
 class Positions:
-    """`reads_committed_only` makes the end of a partition its last stable offset: what lies behind is undecided."""
+    """With `reads_committed_only` a partition ends at its last stable offset."""
 
     def __init__(
         self, source: OffsetSource, subscription: Subscription, *, reads_committed_only: bool
@@ -37,7 +37,7 @@ class Positions:
         self._reads_committed_only = reads_committed_only
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """Those that exist now. Internal topics are read by name alone, not by a pattern."""
+        """Return the subscribed partitions that exist. A pattern does not match internal topics."""
         if isinstance(self._subscription, Assigned):
             names = {where.topic for where in self._subscription.partitions}
             return self._subscription.partitions & _partitions_of(self._source.topics(names))
@@ -50,7 +50,7 @@ class Positions:
         )
 
     def existing_partitions(self) -> frozenset[TopicPartition]:
-        """As `partitions`, but what was named must exist: for the start of a query, where it is likely a slip."""
+        """Return the subscribed partitions; raise MissingTopics for named ones that do not exist."""
         found = self.partitions()
         if isinstance(self._subscription, Assigned):
             missing = sorted(map(str, self._subscription.partitions - found))
@@ -71,7 +71,7 @@ class Positions:
         return self._edges(dict.fromkeys(partitions, LATEST))
 
     def resolve(self, position: Position, partitions: frozenset[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offsets that a position stands for now, one for each partition."""
+        """Return the current offset of a position for each partition."""
         if isinstance(position, AtEdge):
             return self._edges(dict.fromkeys(partitions, position.edge))
         if isinstance(position, AtOffsets):
@@ -95,7 +95,7 @@ class Positions:
         for where, found in self._find(wanted).items():
             if found.offset < 0 and not position.takes_latest:
                 raise OptionError(
-                    f"option {position.option}: {where} has no record as young as {wanted[where]}. Set option "
+                    f"option {position.option}: {where} has no record at or after {wanted[where]}. Set option "
                     f"startingOffsetsByTimestampStrategy to latest to start with the next one"
                 )
             offsets[where] = found.offset if found.offset >= 0 else LATEST
@@ -122,7 +122,7 @@ def _partitions_of(topics: Mapping[str, Topic]) -> frozenset[TopicPartition]:
 def _check_all_named(
     option: str, named: Iterable[TopicPartition], partitions: frozenset[TopicPartition]
 ) -> None:
-    """Offsets for some partitions only would leave open where the others start."""
+    """Require offsets for all partitions."""
     missing = sorted(map(str, partitions - set(named)))
     unknown = sorted(map(str, set(named) - partitions))
     if missing or unknown:

@@ -1,8 +1,8 @@
-"""Reads a range of offsets of one partition: the work of a task.
+"""Reads a range of offsets of one partition, in a task.
 
-The next Fetch is sent before the last answer is decoded, so that the broker works while this process does. A broker
-that restarts, a leader that moves and answers that are empty for a while are ridden out; after them reading goes on
-behind the last records received, so that none comes twice.
+The next Fetch is sent before the last response is decoded, so that broker and client work at the same time. Reading
+retries while a broker restarts, a leader moves or responses are empty, and continues after the last records received,
+so that none comes twice.
 """
 
 import logging
@@ -12,11 +12,10 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from penstock.client.batches import next_offset_after, wanted_batches
-from penstock.client.blocking.cluster import EARLIEST, Cluster, Leader, UnknownPartition
+from penstock.client.blocking.client import EARLIEST, BlockingClient, Leader, RetryTimer, UnknownPartition
 from penstock.client.blocking.connection import BlockingConnection
-from penstock.client.blocking.retry import Patience, Retry
 from penstock.client.connection import Disconnected
-from penstock.client.errors import BrokerError, TimedOut, error_name
+from penstock.client.errors import BrokerError, Retry, TimedOut, error_name
 from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import fetch
@@ -25,16 +24,16 @@ from penstock.protocol.wire import Buffer
 from penstock.spark.source.arrow import ArrowDecoder
 from penstock.spark.source.plan import DataLoss, OffsetRange
 
-# Compaction may leave nothing of a log's last stretch. One empty answer can have other reasons, such as a quota.
-_EMPTY_ANSWERS_MAX: Final = 3
-# A topic that was deleted, rather than one that a broker which has just started does not know yet.
-_ABSENT_ANSWERS_MAX: Final = 5
+# Compaction may have removed all records up to the end. One empty response may have other reasons, such as a quota.
+_EMPTY_RESPONSES_MAX: Final = 3
+# So many, and the topic was deleted; fewer, and a broker that just started may not know it yet.
+_ABSENT_RESPONSES_MAX: Final = 5
 
 _log = logging.getLogger(__name__)
 
 
 class Fetched(NamedTuple):
-    """Record batches that hold everything from `first` up to and without `next_offset`, and perhaps some before."""
+    """Record batches with all records from `first` to `next_offset` (exclusive), and perhaps some before."""
 
     records: Buffer
     first: int
@@ -43,21 +42,21 @@ class Fetched(NamedTuple):
 
 
 class _Compacted(Retry):
-    """The leader has nothing up to the end that is wanted, though its log goes on behind it."""
+    """The leader has no records up to the wanted end, but its log continues after it."""
 
 
 class _Truncated(Retry):
-    """The leader's log ends before the end that is wanted, which was there once."""
+    """The leader's log ends before the wanted end, which existed before."""
 
 
 class _OutOfRange(Exception):
-    """The partition does not have the offset that was asked for."""
+    """The partition does not have the requested offset."""
 
 
 def read_range(
-    cluster: Cluster, wanted: OffsetRange, *, includes_headers: bool, fails_on_data_loss: bool
+    cluster: BlockingClient, wanted: OffsetRange, *, includes_headers: bool, fails_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a range as Arrow batches."""
+    """Yield the records of a range as Arrow batches."""
     decoder = ArrowDecoder(wanted.topic, wanted.partition, includes_headers=includes_headers)
     reached = wanted.start
     try:
@@ -68,23 +67,25 @@ def read_range(
             reached = fetched.next_offset
     except CorruptRecords as error:
         raise CorruptRecords(
-            f"{wanted.where} cannot be read from offset {reached} on: {error}. Start the query behind that, or "
+            f"{wanted.where} cannot be read from offset {reached} on: {error}. Start the query after it, or "
             f"restore the partition's log"
         ) from error
 
 
-def fetch_range(cluster: Cluster, wanted: OffsetRange, *, fails_on_data_loss: bool) -> Iterator[Fetched]:
-    """What brokers answer, in order and without gaps, until `wanted` is complete."""
+def fetch_range(
+    cluster: BlockingClient, wanted: OffsetRange, *, fails_on_data_loss: bool
+) -> Iterator[Fetched]:
+    """Yield the responses of brokers, in order and without gaps, until the range is complete."""
     where = wanted.where
     offset = wanted.start
-    patience = cluster.patience(f"reading {where} from offset {offset} to {wanted.end}")
+    timer = cluster.retry_timer(f"reading {where} from offset {offset} to {wanted.end}")
     empty = absent = 0
     while offset < wanted.end:
         try:
             leader = cluster.leader(where)
             with cluster.connection(leader.address) as connection:
                 for fetched in _pipelined(connection, leader, wanted, offset, cluster.settings):
-                    patience.worked()
+                    timer.reset()
                     empty = absent = 0
                     yield fetched
                     offset = fetched.next_offset
@@ -92,24 +93,24 @@ def fetch_range(cluster: Cluster, wanted: OffsetRange, *, fails_on_data_loss: bo
             cluster.forget_leader(where)
             empty = empty + 1 if isinstance(failure, _Compacted) else 0
             absent = absent + 1 if isinstance(failure, UnknownPartition) else 0
-            if empty == _EMPTY_ANSWERS_MAX:
+            if empty == _EMPTY_RESPONSES_MAX:
                 return
             try:
-                _go_on(patience, failure, is_gone=absent == _ABSENT_ANSWERS_MAX)
+                _retry_or_fail(timer, failure, is_gone=absent == _ABSENT_RESPONSES_MAX)
             except (DataLoss, TimedOut):
-                # A broker that cannot be reached has lost nothing: that is an error whatever the option says.
+                # A broker that cannot be reached has lost nothing: that is an error with either option.
                 if fails_on_data_loss or not isinstance(failure, (UnknownPartition, _Truncated)):
                     raise
-                _log.warning("going on without %s from offset %d on: %s", where, offset, failure)
+                _log.warning("Skipped records of %s from offset %d on: %s", where, offset, failure)
                 return
         except _OutOfRange as failure:
             offset = _after_loss(cluster, wanted, offset, failure, fails_on_data_loss=fails_on_data_loss)
 
 
-def _go_on(patience: Patience, failure: Exception, *, is_gone: bool) -> None:
+def _retry_or_fail(timer: RetryTimer, failure: Exception, *, is_gone: bool) -> None:
     if is_gone:
         raise DataLoss([str(failure)]) from failure
-    patience.failed(failure)
+    timer.sleep_after(failure)
 
 
 def _pipelined(
@@ -119,7 +120,7 @@ def _pipelined(
     request = _request(version, leader, wanted, offset, settings)
     connection.send(fetch.API_KEY, version, request)
     while True:
-        fetched = _judged(connection.receive(), wanted, offset, settings)
+        fetched = _records_of(connection.receive(), wanted, offset, settings)
         is_last = fetched.next_offset >= wanted.end
         if not is_last:
             request = _request(version, leader, wanted, fetched.next_offset, settings)
@@ -153,10 +154,10 @@ def _request(
     )
 
 
-def _judged(
+def _records_of(
     response: fetch.FetchResponse, wanted: OffsetRange, offset: int, settings: ClientSettings
 ) -> Fetched:
-    """What an answer brought; raises when it brought nothing."""
+    """Return the records of a response; raise if it has none."""
     data = response.responses[0].partitions[0] if response.responses else None
     code = response.error_code or (data.error_code if data else 0)
     if code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -168,7 +169,7 @@ def _judged(
     records = data.records if data else None
     next_offset = next_offset_after(records) if records else None
     if data is None or records is None or next_offset is None or next_offset <= offset:
-        nothing = f"{wanted.where} has nothing at offset {offset}, though it is known to reach {wanted.end}"
+        nothing = f"{wanted.where} has no records at offset {offset}, but should have them up to {wanted.end}"
         if data is None or records or response.throttle_time_ms:
             raise Retry(nothing)
         raise _Compacted(nothing) if _end_of(data, settings) >= wanted.end else _Truncated(nothing)
@@ -181,12 +182,12 @@ def _end_of(data: fetch.PartitionData, settings: ClientSettings) -> int:
 
 
 def _after_loss(
-    cluster: Cluster, wanted: OffsetRange, offset: int, failure: Exception, *, fails_on_data_loss: bool
+    cluster: BlockingClient, wanted: OffsetRange, offset: int, failure: Exception, *, fails_on_data_loss: bool
 ) -> int:
-    """Where to go on when an offset is gone: at the earliest that is left, if at all."""
+    """Return the offset to continue at when an offset does not exist any more: the earliest one."""
     earliest = cluster.list_offsets({wanted.where: EARLIEST})[wanted.where].offset
     loss = f"{failure}: it starts at {earliest} now"
     if fails_on_data_loss:
         raise DataLoss([loss]) from failure
-    _log.warning("going on without records that are lost: %s", loss)
+    _log.warning("Skipped lost records: %s", loss)
     return earliest if earliest > offset else wanted.end

@@ -1,7 +1,7 @@
-"""The readers that Spark calls: thin, because what they decide is decided elsewhere and tested without Spark.
+"""The readers that Spark calls. They only delegate, so that planning and reading are tested without Spark.
 
-Planning runs in one process on the driver, reading in the workers; a reader is pickled between them, so it holds
-nothing but what was asked for.
+Planning runs in one process on the driver, reading in the workers; a reader is pickled between them, so it holds only
+its options.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,8 +27,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from penstock.client.blocking.client import shared_client
 from penstock.client.blocking.clock import SystemBlockingClock
-from penstock.client.blocking.cluster import shared_cluster
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.batch import batch_ranges
 from penstock.spark.source.offsets import OffsetsJson, from_json, to_json
@@ -38,6 +38,7 @@ from penstock.spark.source.read import read_range
 from penstock.spark.source.spec import SourceSpec, batch_spec, includes_headers, stream_spec
 from penstock.spark.source.stream import StreamPlanner
 
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _COLUMNS = (
     StructField("key", BinaryType()),
     StructField("value", BinaryType()),
@@ -47,12 +48,11 @@ _COLUMNS = (
     StructField("timestamp", TimestampType()),
     StructField("timestampType", IntegerType()),
 )
-_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-_HEADERS = StructField("headers", ArrayType(_HEADER))
+RECORD_SCHEMA = StructType([*_COLUMNS, StructField("headers", ArrayType(_HEADER))])
 
 
 def schema_of(options: Options) -> StructType:
-    return StructType([*_COLUMNS, _HEADERS] if includes_headers(options) else [*_COLUMNS])
+    return RECORD_SCHEMA if includes_headers(options) else StructType([*_COLUMNS])
 
 
 def batch_reader(options: Options, schema: StructType) -> DataSourceReader:
@@ -83,7 +83,7 @@ class TopicReader(DataSourceReader):
 
 
 class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """The planner is made when it is needed: workers read without one."""
+    """The planner is created on use: workers do not need one."""
 
     def __init__(self, spec: SourceSpec) -> None:
         self._spec = spec
@@ -130,7 +130,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 def _positions(spec: SourceSpec) -> Positions:
     return Positions(
-        shared_cluster(spec.client),
+        shared_client(spec.client),
         spec.subscription,
         reads_committed_only=spec.client.reads_committed_only,
     )
@@ -140,7 +140,7 @@ def _read(spec: SourceSpec, partition: InputPartition) -> Iterator[pa.RecordBatc
     if not isinstance(partition, RangePartition):  # Spark's own, when a batch query has nothing to read
         return iter(())
     return read_range(
-        shared_cluster(spec.client),
+        shared_client(spec.client),
         partition.offsets,
         includes_headers=spec.includes_headers,
         fails_on_data_loss=spec.fails_on_data_loss,

@@ -1,11 +1,11 @@
-"""What a reader was asked for: its options, checked and given types. Names and rules are the Kafka connector's."""
+"""Parses the options of a reader. Names and rules are those of Spark's Kafka connector."""
 
 import re
 from typing import Final, TypeAlias
 
 import msgspec
 
-from penstock.client.blocking.cluster import EARLIEST, LATEST
+from penstock.client.blocking.client import EARLIEST, LATEST
 from penstock.client.metadata import TopicPartition
 from penstock.client.settings import ClientSettings
 from penstock.spark.options import OptionError, Options
@@ -16,7 +16,7 @@ _DURATION: Final = re.compile(r"(\d+)\s*(ms|s|m|min|h|d)?")
 _UNITS_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TRIGGER_DELAY_DEFAULT: Final = "15m"
 
-# More than Kafka's megabyte: a task reads one partition at a time, and each answer becomes few large Arrow batches.
+# More than Kafka's megabyte: a task reads one partition at a time, and large responses make large Arrow batches.
 _FETCH_BYTES_DEFAULT: Final = str(4 * 1024 * 1024)
 
 _BYTES_ONLY: Final = "keys and values come as bytes; decode them with columns' functions"
@@ -47,18 +47,18 @@ class AtEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AtOffsets(msgspec.Struct, frozen=True, kw_only=True):
-    """An offset for each partition; EARLIEST and LATEST stand for what they are by then."""
+    """An offset for each partition; EARLIEST and LATEST are resolved later."""
 
     option: str
     offsets: Offsets
 
 
 class AtTimestamps(msgspec.Struct, frozen=True, kw_only=True):
-    """The first record that is not older than a timestamp: its partition's, or one for all."""
+    """The first record at or after a timestamp, of the partition or one for all."""
 
     option: str
     timestamps: Offsets | int
-    takes_latest: bool  # where no record is that young; else that is an error
+    takes_latest: bool  # if no record is that recent; otherwise that is an error
 
 
 Subscription: TypeAlias = Topics | Assigned
@@ -100,7 +100,7 @@ def stream_spec(options: Options) -> SourceSpec:
 
 
 def mentions_latest(position: Position) -> bool:
-    """Whether where to start depends on the moment of asking."""
+    """Say whether the position depends on when it is resolved."""
     return _mentions(position, LATEST) or (isinstance(position, AtTimestamps) and position.takes_latest)
 
 
@@ -159,7 +159,7 @@ def _subscription(options: Options) -> Subscription:
 
 
 def _position(options: Options, side: str, default: Position) -> Position:
-    """One timestamp for all goes before timestamps by partition, and they go before offsets."""
+    """Parse a position. One timestamp for all has precedence over timestamps by partition, and these over offsets."""
     for name in (f"{side}Timestamp", f"{side}OffsetsByTimestamp"):
         text = options.text(name)
         if text is not None:

@@ -1,10 +1,10 @@
-"""Decides which offsets each micro-batch of a stream reads. Knows the cluster and the clock, but not Spark.
+"""Decides which offsets each micro-batch of a stream reads. Uses the cluster and the clock, but not Spark.
 
-Spark asks for the latest offset dozens of times a second while nothing happens, so answers are kept for a moment.
+Spark asks for the latest offset dozens of times a second while nothing happens, so answers are cached briefly.
 
-Where "latest" is cannot be asked for twice: if the first micro-batch fails, Spark takes its end from the checkpoint but
-asks for its start again. So when the start depends on the moment, the first micro-batch is made empty: whatever comes
-after it has both ends in the checkpoint.
+A start at "latest" cannot be resolved twice: if the first micro-batch fails, Spark takes its end from the checkpoint
+but asks for its start again. So if the start depends on the time, the first micro-batch is empty; all later ones have
+both ends in the checkpoint.
 """
 
 import logging
@@ -44,21 +44,21 @@ class StreamPlanner:
         self._earliest_of_new: dict[TopicPartition, int] = {}
         self._last_batch_at_ms = float("-inf")
 
-    # -- what Spark asks
+    # -- called by Spark
 
     def initial(self) -> Offsets:
-        """Where a query without a checkpoint starts."""
+        """Return the start of a query without a checkpoint."""
         partitions = self._positions.existing_partitions()
         self._initial = self._positions.resolve(self._spec.starting, partitions)
         self._is_first_held_back = mentions_latest(self._spec.starting)
         return self._initial
 
     def stop_at_present(self) -> None:
-        """Read what is there at the first question and nothing that comes later (AvailableNow)."""
+        """Read up to the current end and nothing that comes later (AvailableNow)."""
         self._stops_at_present = True
 
     def latest(self, start: Offsets, *, records_max: int | None = None, takes_all: bool = False) -> Offsets:
-        """The end of the micro-batch that begins at `start`, which is `start` itself when there is nothing to do."""
+        """Return the end of the micro-batch that begins at `start`; `start` itself if there is nothing to read."""
         if self._is_first_held_back and start == self._initial:
             self._is_first_held_back = False
             return start
@@ -71,17 +71,17 @@ class StreamPlanner:
         return latest if records_max is None else limited(begin, latest, records_max)
 
     def latest_known(self) -> Offsets | None:
-        """For the progress of the query: the last answer, whatever was read of it."""
+        """Return the last known end offsets, for the progress of the query."""
         return self._latest or None
 
     def ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
-        """The tasks of a micro-batch."""
+        """Split a micro-batch into tasks."""
         if start == self._initial and mentions_latest(self._spec.starting):
             start = {where: min(offset, end.get(where, offset)) for where, offset in start.items()}
         new = end.keys() - start.keys()
         earliest = self._positions.earliest(new & self._positions.partitions()) if new else {}
         ranges, losses = ranges_between(start, end, earliest)
-        self._tell(losses)
+        self._handle_losses(losses)
         return split(
             ranges, partitions_min=self._spec.partitions_min, records_max=self._spec.partition_records_max
         )
@@ -89,18 +89,20 @@ class StreamPlanner:
     # -- offsets
 
     def _end_for(self, start: Offsets) -> Offsets:
-        """The latest offsets, or those of the first question; checked against what was reached before."""
+        """Return the latest offsets, or with AvailableNow the first ones; detect offsets that went back."""
         if self._present is not None:
             return self._present
         latest = self._current(fresh=self._stops_at_present)
         losses = _losses(start, latest)
-        for _ in range(_LOSS_CHECKS if losses else 0):  # a broker that just started may not know all yet
+        for _ in range(
+            _LOSS_CHECKS if losses else 0
+        ):  # a broker that just started may not know all partitions yet
             self._clock.sleep(_LOSS_CHECK_PAUSE_MS)
             latest = self._current(fresh=True)
             losses = _losses(start, latest)
             if not losses:
                 break
-        self._tell(losses)
+        self._handle_losses(losses)
         if self._stops_at_present:
             self._present = latest
         return latest
@@ -124,7 +126,7 @@ class StreamPlanner:
         return self._earliest_of_new
 
     def _waits_for_more(self, begin: Offsets, latest: Offsets) -> bool:
-        """Whether minOffsetsPerTrigger says to wait, and maxTriggerDelay lets it."""
+        """Say whether minOffsetsPerTrigger requires to wait, within maxTriggerDelay."""
         least = self._spec.trigger_offsets_min
         if least is None:
             return False
@@ -137,16 +139,16 @@ class StreamPlanner:
         self._last_batch_at_ms = now_ms
         return False
 
-    def _tell(self, losses: list[str]) -> None:
+    def _handle_losses(self, losses: list[str]) -> None:
         if not losses:
             return
         if self._spec.fails_on_data_loss:
             raise DataLoss(losses)
-        _log.warning("going on without records that may be lost: %s", "; ".join(losses))
+        _log.warning("Skipped records that may be lost: %s", "; ".join(losses))
 
 
 def _losses(start: Offsets, latest: Offsets) -> list[str]:
-    gone = [f"{where} is gone" for where in sorted(start.keys() - latest.keys())]
+    gone = [f"{where} does not exist any more" for where in sorted(start.keys() - latest.keys())]
     return gone + [
         f"{where} now ends at offset {latest[where]}, but {start[where]} was reached before"
         for where in sorted(start.keys() & latest.keys())

@@ -1,7 +1,7 @@
-"""Varints of many records at once.
+"""Decodes varints of many records at once.
 
-A record's size says where the next one starts, so finding the starts is a walk, one step for each record; it is kept
-to one table look-up. Everything else about all the records is then read by columns, in numpy.
+The size of a record gives the start of the next one, so finding the starts takes one step, a table look-up, for each
+record. All other fields are then read by columns, in numpy.
 """
 
 import struct
@@ -22,7 +22,7 @@ _TWO_BYTES: Final = struct.Struct("<H").unpack_from
 
 
 def _step_table() -> tuple[int, ...]:
-    """By the first two bytes of a record: how long it is, its size field included; 0 where two bytes do not tell."""
+    """Map the first two bytes of a record to its length with the size field; 0 if the size has more bytes."""
     steps = [0] * 65_536
     for high in range(256):
         for low in range(0, 256, 2):  # an odd number is a negative size
@@ -52,7 +52,7 @@ def add_record_starts(starts: list[int], data: Buffer, position: int, end: int, 
 
 
 def _long_step(data: Buffer, position: int) -> int:
-    """The length of a record of 8 KiB or more, its size field included."""
+    """Return the length of a record of 8 KiB or more, with its size field."""
     size = 0
     for width in range(_VARINT_BYTES_MAX):
         if position + width >= len(data):
@@ -67,9 +67,9 @@ def _long_step(data: Buffer, position: int) -> int:
 
 
 def read_varints(data: Bytes, at: Numbers) -> tuple[Numbers, Numbers]:
-    """The zigzag varint at each position, and the positions after them.
+    """Return the zigzag varint at each position, and the positions after them.
 
-    Positions beyond the data read its last byte: callers compare where the last field ended with where it should.
+    Positions beyond the data read its last byte: callers check where the last field ends.
     """
     low = data.take(at, mode="clip")
     is_long = low >= 0x80

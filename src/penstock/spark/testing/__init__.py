@@ -1,4 +1,4 @@
-"""A kit to test pipelines: a real broker, a real session, events in, a pipeline file run to its end, outputs compared.
+"""A kit to test pipelines with a real broker and a real session: send events, run a pipeline file, compare outputs.
 
     from penstock.spark.testing import PipelineKit
 
@@ -9,8 +9,7 @@
         assert pipeline_kit.dead_letters("payments")[0].error.startswith("not JSON")
 
 The fixtures come with `pytest_plugins = ["penstock.spark.testing.plugin"]` in the conftest.py at the root of the tests.
-Without pytest, `running_kit` gives a kit. What a pipeline writes (checkpoints, tables with a relative path) goes below
-the kit's own directory, whatever the file says.
+Without pytest, use `running_kit`. Checkpoints and tables with a relative path are written below the kit's directory.
 """
 
 from penstock.spark.testing.broker import BrokerDidNotStart, TestBroker, running_broker

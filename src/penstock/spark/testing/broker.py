@@ -1,4 +1,4 @@
-"""A broker in a process of its own, on a port of its own, with data in a directory that the test throws away."""
+"""Runs a broker in a process of its own, on a free port, with its data in a temporary directory."""
 
 import contextlib
 import os
@@ -14,18 +14,18 @@ import msgspec
 _READY = re.compile(r"ready on .*?((?:\d{1,3}\.){3}\d{1,3}:\d+)")
 _READY_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 20.0
-# Kafka's default gives the members of a new group three seconds to come; here nobody waits for others.
+# Kafka's default makes a new group wait three seconds for more members.
 _SETTINGS: Mapping[str, str] = MappingProxyType({"group.initial.rebalance.delay.ms": "0"})
 
 
 class BrokerDidNotStart(Exception):
-    """The message is what the broker wrote."""
+    """The message is the end of the broker's log."""
 
 
 class TestBroker(msgspec.Struct, frozen=True, kw_only=True):
     """A running broker."""
 
-    __test__ = False  # its name is no promise to pytest
+    __test__ = False  # not a test class, despite its name
 
     bootstrap: str
 
@@ -58,7 +58,7 @@ def running_broker(directory: str, settings: Mapping[str, str] = _SETTINGS) -> I
 
 def _await_ready(process: "subprocess.Popen[bytes]", log_path: str) -> str:
     assert process.stdout is not None
-    # A broker that says nothing is stopped, and then its output ends.
+    # A broker that does not become ready is stopped, which ends its output.
     watchdog = threading.Timer(_READY_TIMEOUT_SECONDS, process.terminate)
     watchdog.start()
     try:

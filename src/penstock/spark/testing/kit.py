@@ -1,4 +1,4 @@
-"""The kit itself: a broker, a session, and a directory for what pipelines write."""
+"""The kit: a broker, a session, and a directory for the files of pipelines."""
 
 import contextlib
 import json
@@ -13,9 +13,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 from penstock.spark.dead_letter_format import TOPIC_SUFFIX, DeadLetter, read_headers
+from penstock.spark.pipeline.core.model import Pipeline, TableSource
 from penstock.spark.pipeline.load import load
-from penstock.spark.pipeline.model import Pipeline, TableSource, TableTarget
-from penstock.spark.pipeline.run import RunResult, run
+from penstock.spark.pipeline.outputs import TableTarget
+from penstock.spark.pipeline.run.runner import RunResult, run
 from penstock.spark.testing.broker import TestBroker, running_broker
 from penstock.spark.testing.compare import Row, rows_differ
 from penstock.spark.testing.records import KeyOf, Record, as_record
@@ -25,7 +26,7 @@ _TIMEOUT_SECONDS = 30.0
 
 
 class PipelineKit:
-    """Feeds topics, runs pipeline files, looks at what they wrote. Paths are relative to `directory`."""
+    """Feeds topics, runs pipeline files and reads their outputs. Paths are relative to `directory`."""
 
     def __init__(self, broker: TestBroker, spark: SparkSession, directory: str) -> None:
         self.broker = broker
@@ -36,12 +37,12 @@ class PipelineKit:
     # -- in
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Make a topic; one that is there is left as it is."""
+        """Create a topic unless it exists."""
         if name not in self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics:
             self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(_TIMEOUT_SECONDS)
 
     def feed(self, topic: str, events: Iterable[Any], *, key: KeyOf | None = None) -> None:
-        """Send mappings, events, bytes, text, None or Records, in this order; the topic is made if it is missing."""
+        """Send mappings, events, bytes, text, None or Records in order; create the topic if it is missing."""
         self.create_topic(topic)
         producer = Producer(
             {"bootstrap.servers": self.broker.bootstrap, "partitioner": "murmur2_random", "linger.ms": 5}
@@ -70,13 +71,13 @@ class PipelineKit:
     # -- run
 
     def run(self, file: str, *, environment: Mapping[str, str] | None = None) -> RunResult:
-        """Run a pipeline file until all that is in its topics now was read. A query that fails fails the test."""
+        """Run a pipeline file until it has read all current records. A failed query fails the test."""
         result = run(self.adapted(load(file, environment)), once=True, spark=self.spark, quiet=True)
         assert not result.given_up, f"{file} failed: {result.given_up}"
         return result
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline on this kit's broker, with everything that it writes below this kit's directory."""
+        """Move a pipeline to this kit's broker, with its files below this kit's directory."""
         outputs = [
             msgspec.structs.replace(output, target=self._moved(output.target))
             if isinstance(output.target, TableTarget)
@@ -96,7 +97,7 @@ class PipelineKit:
         return msgspec.structs.replace(target, path=self.path(target.path))
 
     def _moved_source(self, pipeline: Pipeline, source: Any) -> Any:
-        """A table that the test has made stands for the one beside the file."""
+        """Read the table that the test wrote if there is none beside the file."""
         if isinstance(source, TableSource) and not os.path.exists(
             os.path.join(pipeline.directory, source.path)
         ):
@@ -104,13 +105,13 @@ class PipelineKit:
         return source
 
     def path(self, path: str) -> str:
-        """Where a table of a pipeline is in the test."""
+        """Return the path of a pipeline's table in this kit."""
         return path if "://" in path else os.path.join(self.directory, path)
 
     # -- out
 
     def records(self, topic: str) -> list[Record]:
-        """All committed records of a topic, partition after partition."""
+        """Return all committed records of a topic, partition by partition."""
         partitions = self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics[topic].partitions
         consumer = Consumer(
             {
@@ -131,7 +132,7 @@ class PipelineKit:
         return found
 
     def dead_letters(self, pipeline: str) -> list[DeadLetter]:
-        """The dead letters of a pipeline; none when it has not made the topic."""
+        """Return the dead letters of a pipeline; none if the topic does not exist."""
         topic = f"{pipeline}{TOPIC_SUFFIX}"
         if topic not in self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics:
             return []
@@ -139,14 +140,14 @@ class PipelineKit:
         return [letter for letter in letters if letter is not None]
 
     def table(self, path: str) -> list[dict[str, Any]]:
-        """The rows of a table that a pipeline wrote."""
+        """Return the rows of a table that a pipeline wrote."""
         rows = self.spark.read.format("penstock_lake").load(self.path(path)).collect()
         return [row.asDict(recursive=True) for row in rows]
 
     def assert_topic(
         self, topic: str, expected: Iterable[Row], *, columns: Sequence[str] | None = None
     ) -> None:
-        """The values of a topic are exactly these JSON objects, in any order."""
+        """Assert that the values of a topic are exactly these JSON objects, in any order."""
         values = [
             json.loads(record.value) if record.value is not None else {} for record in self.records(topic)
         ]
@@ -156,7 +157,7 @@ class PipelineKit:
     def assert_table(
         self, path: str, expected: Iterable[Row], *, columns: Sequence[str] | None = None
     ) -> None:
-        """The rows of a table are exactly these, in any order."""
+        """Assert that a table has exactly these rows, in any order."""
         difference = rows_differ(self.table(path), expected, columns=columns)
         assert difference is None, f"table {path}: {difference}"
 
@@ -182,7 +183,7 @@ def _until_end(consumer: Any) -> Iterator[Record]:
 def running_kit(
     *, broker: TestBroker | None = None, spark: SparkSession | None = None, directory: str | None = None
 ) -> Iterator[PipelineKit]:
-    """A kit with what is given; the rest is started here and stopped at the end."""
+    """Create a kit with the given parts; start the others, and stop them at the end."""
     with contextlib.ExitStack() as opened:
         home = directory or opened.enter_context(tempfile.TemporaryDirectory(prefix="penstock-kit-"))
         served = broker or opened.enter_context(running_broker(os.path.join(home, "broker")))

@@ -13,7 +13,7 @@ from penstock.spark.testing.session import start_test_session
 
 @pytest.fixture(scope="session")
 def penstock_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestBroker]:
-    """One broker for the whole run: tests tell their topics apart by name."""
+    """One broker for the whole run: each test uses topics of its own."""
     with running_broker(str(tmp_path_factory.mktemp("penstock-broker"))) as broker:
         yield broker
 

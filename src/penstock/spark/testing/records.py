@@ -1,4 +1,4 @@
-"""Records that a test sends, in whatever form it has them. Pure."""
+"""Converts the values that a test sends to records. Pure."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ KeyOf = str | Callable[[Any], str | bytes | None]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """A record with all its parts; the broker or the client chooses what is None."""
+    """A record. The broker or the client chooses the parts that are None."""
 
     value: bytes | None
     key: bytes | None = None
@@ -21,7 +21,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_record(given: Any, key: KeyOf | None = None) -> Record:
-    """A mapping becomes JSON, an event its envelope, text its bytes, None a tombstone; a Record stays what it is.
+    """Convert a mapping to JSON, an event to its envelope, text to bytes, None to a tombstone; keep a Record.
 
     `key` names the field of the mapping, or of the event's payload, that is the key; or is a function that gives it.
     """

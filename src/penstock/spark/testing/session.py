@@ -9,7 +9,7 @@ from penstock.spark.session import NO_SETTINGS, start_session
 
 
 def start_test_session(directory: str, settings: Mapping[str, str] = NO_SETTINGS) -> SparkSession:
-    """A local session that starts quickly and leaves nothing outside of `directory`; its log is `spark.log` there."""
+    """Start a local session that starts quickly and keeps its files and its `spark.log` in `directory`."""
     return start_session(
         "penstock-tests",
         master="local[2]",

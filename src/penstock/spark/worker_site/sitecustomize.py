@@ -1,8 +1,8 @@
-"""Lets Spark's workers start in a third of the time. Python runs this first where this directory is on its path.
+"""Lets Spark's workers start in a third of the time. Python runs this first if this directory is on its path.
 
-Spark puts its own `pyspark.zip` before all else. Python finds no compiled code in there and compiles anew, half a
-second for each of the many processes that a query has, although the same PySpark lies compiled beside: the zip is left
-out. A `sitecustomize` of the user's is run afterwards, as if this were not here.
+Spark puts its own `pyspark.zip` first on the path. Python finds no compiled code in it and compiles it again, half a
+second for each of the many processes of a query, although the same PySpark is installed with compiled code. So the zip
+is removed from the path. A `sitecustomize` of the user is run afterwards.
 """
 
 import os
@@ -13,7 +13,7 @@ from importlib.util import module_from_spec
 
 
 def without_zips(path: Sequence[str]) -> list[str]:
-    """The path without the zips of a PySpark that is found on it in its usual form as well."""
+    """Remove the zips of a PySpark that is installed on the path as well."""
     installed = {os.path.realpath(each) for each in path}
 
     def is_spare(entry: str) -> bool:

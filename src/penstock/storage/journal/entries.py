@@ -53,7 +53,7 @@ class Kind(enum.IntEnum):
 
 
 class Start(NamedTuple):
-    """What the first entry of a file says of those before. It stands where others have topic id and offsets."""
+    """The first entry of a file, about the files before it. It stands where others have topic id and offsets."""
 
     oldest_number: int
     """Files with lower numbers mean nothing from here on."""
@@ -134,7 +134,7 @@ def encode_entry(  # noqa: PLR0917  names are paid for at each call
     payload: Sequence[Buffer] = (),
     payload_bytes: int = 0,
 ) -> bytes:
-    """What stands before the payload of an entry."""
+    """The header of an entry, before its payload."""
     payload_crc = 0
     for part in payload:
         payload_crc = crc32c(part, payload_crc)

@@ -16,7 +16,8 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from penstock.observability.offload import Offload
+from penstock.runtime.offload import Offload
+from penstock.storage.errors import StorageError, StorageFailure
 from penstock.storage.files import Buffer, FileSystem
 from penstock.storage.journal.entries import (
     ENTRY_BYTES,
@@ -29,9 +30,8 @@ from penstock.storage.journal.entries import (
 from penstock.storage.journal.journal_file import JournaledLog, JournalFile, JournalFiles
 from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece
 from penstock.storage.journal.records import JournalRecords
-from penstock.storage.log.errors import StorageError, StorageFailure
-from penstock.storage.log.sync import sync_segments
 from penstock.storage.ring import Ended, SyncRing
+from penstock.storage.sync import sync_segments
 
 _log = logging.getLogger(__name__)
 
@@ -68,8 +68,10 @@ class Journal:
         self._complete_round = found.complete_round
         self._files = JournalFiles(files, directory, found, new_nonce, directory_id)
         self._live, self._spare = self._files.live, self._files.spare
+        self._is_evidence = bool(found.damage)
+        """Whether the files that were found prove that records are lost, and nobody has registered that yet."""
         self._resets: list[PartitionId] = []
-        """What the next round says before its records. Never more than there are partitions in the files."""
+        """Resets for the next round, before its records. Never more than there are partitions in the files."""
         self._task: asyncio.Task[bool] | None = None
         self._making = asyncio.Lock()
         """Held while a file gets its number: files are used in the order of their numbers."""
@@ -78,7 +80,7 @@ class Journal:
         self._refusal: OSError | None = None
         """Why the last file could not be made."""
         self._position = 0
-        """Where the last of the live files is written to next; 0 when it was found and is only read."""
+        """The position of the next write in the last live file; 0 when it was found and is only read."""
         self._is_closed = False
         self.failure: StorageFailure | None = None
         self.is_busy = False
@@ -97,7 +99,7 @@ class Journal:
         return self._found.pieces.get(partition_id, ())
 
     def recovered(self, log: JournaledLog) -> None:
-        """What the journal has for this log is in its segments, synced or not."""
+        """Note that the log has all records of the journal in its segments, synced or not."""
         for piece in self._found.pieces.pop(log.partition_id, ()):
             for each in self._live:
                 if each.number == piece.file_number:
@@ -106,9 +108,13 @@ class Journal:
 
     async def end_recovery(self, failed: Collection[PartitionId]) -> None:
         """All is in segments, and synced, that was found and still has a log; but for the partitions that have failed.
+        If there was damage, the broker has registered that it lost records.
 
         The files that were found are free, from the oldest on up to one that a failed partition needs.
         """
+        self._is_evidence = False
+        if self._files.missing_count:
+            await self._accept_missing_files()
         for partition_id in self.unrecovered:
             if partition_id not in failed:
                 self.forget(partition_id)
@@ -117,6 +123,18 @@ class Journal:
                 return
         if not self._live:
             self._resets.clear()
+
+    async def _accept_missing_files(self) -> None:
+        async with self._making:
+            present = [*self._live, *self._spare]
+            try:
+                await self._offload.run(partial(self._files.accept_missing, present))
+            except OSError as error:
+                _log.warning(
+                    "Journal files cannot be renamed in %s: %s. The missing ones are reported again after a crash",
+                    self._directory,
+                    error.strerror,
+                )
 
     # -- rounds ---------------------------------------------------------------------------------------
 
@@ -133,7 +151,7 @@ class Journal:
         if is_held:
             self._resets.append(partition_id)
 
-    async def let_go(self, log: JournaledLog) -> None:
+    async def release_log(self, log: JournaledLog) -> None:
         """Hold nothing of this log that a recovery would use, so that its records may be truncated.
 
         All that it has becomes durable in its segments. Raises `StorageError`, `StorageFailure`.
@@ -167,7 +185,7 @@ class Journal:
         try:
             count = self._write_round(records)
         except OSError as error:
-            self.fail(error)
+            self._fail_writing(error)
             asyncio.get_running_loop().call_soon(then)
             return len(records)
         if self.is_busy:
@@ -288,19 +306,25 @@ class Journal:
     def _ended(self, then: Callable[[], None], failure: OSError | None) -> None:
         self.is_busy = False
         if failure is not None:
-            self.fail(failure)
+            self._fail_writing(failure)
         then()
         waiting, self._when_free = self._when_free, []
         for each in waiting:
             each()
 
-    def fail(self, error: OSError) -> None:
+    def fail(self, failure: StorageFailure) -> None:
+        """Take no more writes, of any log: what is on the disk is no longer known."""
         if self.failure is None:
-            self.failure = StorageFailure(
+            self.failure = failure
+            _log.error("all partitions are offline for writes: %s", failure)
+
+    def _fail_writing(self, error: OSError) -> None:
+        self.fail(
+            StorageFailure(
                 f"the journal in {self._directory} could not be written ({error.strerror or error}): check the disk, "
                 "then restart the broker"
             )
-            _log.error("all partitions are offline for writes: %s", self.failure)
+        )
 
     # -- checkpoints ----------------------------------------------------------------------------------
 
@@ -312,7 +336,7 @@ class Journal:
     def _made_spare(self, task: "asyncio.Task[bool]") -> None:
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("no journal file could be made free: %s", error)
+            _log.error("Cannot free a journal file: %s", error)
 
     async def _make_spare_file(self) -> bool:
         """Make a file, or free the oldest one; whether there is one to use then. Never two of these at once."""
@@ -329,7 +353,7 @@ class Journal:
                     await self._offload.run(partial(self._files.make, size_bytes, is_needed=is_needed))
                 )
             except OSError as error:
-                _log.warning("no further journal file could be made: %s", error.strerror)
+                _log.warning("Cannot make another journal file: %s", error.strerror)
                 self._refusal = error
                 return False
         return True
@@ -340,18 +364,18 @@ class Journal:
             if len(self._live) - bool(self._position) < 1:
                 return False
             oldest = self._live[0]
-            if oldest.partitions:
-                return False  # something in it could not be recovered: it is kept
+            if oldest.partitions or self._is_evidence:
+                return False  # something in it could not be recovered, or a crash would hide what is lost: it is kept
             unsynced = [log for log, end_offset in oldest.logs.items() if not _is_needless(log, end_offset)]
             await sync_segments([log for log in unsynced if log.failure is None], self._offload)
             if not all(_is_needless(log, end_offset) for log, end_offset in oldest.logs.items()):
                 return False  # what it has may be nowhere else
-            # It stays among the live ones, for whoever truncates a log that it holds, until its header is durable.
+            # It stays among the live ones until its header is durable: a truncation of a log in it needs an entry.
             self._voiding = oldest
             try:
                 await self._offload.run(partial(self._files.begin_use, oldest))
             except OSError as error:
-                self.fail(error)
+                self._fail_writing(error)
                 return False
             self._live.popleft()
             self._voiding = None
@@ -372,18 +396,11 @@ class Journal:
         files = [*self._spare, *self._live]
         if is_clean and self.failure is None and files:
             try:
-                await self._offload.run(partial(self._make_void, files[-1]))
+                await self._offload.run(partial(self._files.make_void, files[-1], self._round))
             except OSError as error:
-                _log.warning("the journal in %s could not be closed: %s", self._directory, error.strerror)
+                _log.warning("Cannot close the journal in %s: %s", self._directory, error.strerror)
         for each in files:
             each.file.close()
-
-    def _make_void(self, last: JournalFile) -> None:
-        """Let the last file say that nothing before it means anything. Waits for the disk."""
-        self._files.begin_use(last)
-        start = Start(last.number, self._round, file_count=0)
-        last.file.write((encode_start(last.header_crc, self._round + 1, 1, start),), HEADER_BYTES)
-        last.file.sync()
 
 
 def _ignore() -> None:

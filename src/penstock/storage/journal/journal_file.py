@@ -2,14 +2,21 @@
 
 import errno
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from penstock.storage.errors import StorageFailure
 from penstock.storage.files import File, FileSystem
-from penstock.storage.journal.entries import encode_header
-from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId
-from penstock.storage.log.errors import StorageFailure
-from penstock.storage.log.sync import Syncable
+from penstock.storage.journal.entries import HEADER_BYTES, Start, encode_header, encode_start
+from penstock.storage.journal.reading import (
+    NO_NUMBER,
+    PREFIX,
+    TEMPORARY,
+    FoundJournal,
+    PartitionId,
+    slot_of,
+)
+from penstock.storage.sync import Syncable
 
 _ZEROS = bytes(1 << 20)
 _FREE_PART = 10
@@ -17,7 +24,7 @@ _FREE_PART = 10
 
 
 class JournaledLog(Syncable, Protocol):
-    """What the journal asks of a log whose records it holds."""
+    """A log whose records the journal holds."""
 
     partition_id: PartitionId
     segments_durable_offset: int
@@ -37,7 +44,7 @@ class JournalFile:
         self.path = path
         self.file = file
         self.size_bytes = size_bytes
-        self.number = -1
+        self.number = NO_NUMBER
         self.header_crc = 0
         self.logs: dict[JournaledLog, int] = {}
         """Of which logs it holds records, and up to which offset."""
@@ -46,7 +53,7 @@ class JournalFile:
 
 
 class JournalFiles:
-    """Those in use and those that may be used next."""
+    """The files in use and the spare ones."""
 
     def __init__(
         self,
@@ -58,7 +65,8 @@ class JournalFiles:
     ) -> None:
         """Waits for the disk. Raises `OSError`.
 
-        The files from the first that a recovery needs on are kept until it is done; the others may be used.
+        The files from the first that a recovery needs on are kept until it is done; the others may be used. Damage is
+        evidence of lost records: all files that may hold it are kept.
         """
         self._files = files
         self._directory = directory
@@ -69,8 +77,9 @@ class JournalFiles:
         self.live: deque[JournalFile] = deque()
         """Oldest first."""
         self.spare: deque[JournalFile] = deque()
+        self.missing_count = found.missing_count
         needed = [piece.file_number for pieces in found.pieces.values() for piece in pieces]
-        oldest = min(needed, default=self._last_number + 1)
+        oldest = NO_NUMBER if found.damage else min(needed, default=self._last_number + 1)
         for each in found.files:
             journal_file = JournalFile(each.path, self._open(each.path), each.size_bytes)
             journal_file.number = each.number
@@ -81,7 +90,7 @@ class JournalFiles:
             for journal_file in self.live:
                 if journal_file.number in numbers:
                     journal_file.partitions.add(key)
-        if self.live:
+        if found.last_bytes and self.live:
             # A kill may have left its last round in the page cache only; written again, because the kernel takes pages
             # for clean after a sync that failed.
             last = self.live[-1].file
@@ -97,8 +106,8 @@ class JournalFiles:
 
     @property
     def count(self) -> int:
-        """How many there are, with one that is neither in use nor free at the moment."""
-        return len(self._paths)
+        """How many there should be, with one that is neither in use nor free at the moment."""
+        return len(self._paths) + self.missing_count
 
     def make(self, size_bytes: int, *, is_needed: bool = False) -> JournalFile:
         """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used.
@@ -109,9 +118,7 @@ class JournalFiles:
         usage = self._files.usage(self._directory)
         if not is_needed and usage.free_bytes - size_bytes < usage.total_bytes // _FREE_PART:
             raise OSError(errno.ENOSPC, "little room is left, and records need it more")
-        slot = 0
-        while (path := f"{self._directory}/{PREFIX}{slot}") in self._paths:
-            slot += 1
+        path = self._free_path()
         file = self._files.open(path + TEMPORARY, create=True)
         try:
             for position in range(0, size_bytes, len(_ZEROS)):
@@ -126,6 +133,27 @@ class JournalFiles:
         self._paths.add(path)
         return made
 
+    def _free_path(self) -> str:
+        slot = 0
+        while (path := f"{self._directory}/{PREFIX}{slot}") in self._paths:
+            slot += 1
+        return path
+
+    def accept_missing(self, present: Iterable[JournalFile]) -> None:
+        """Expect only the files that are present from now on, and number their names without gaps.
+
+        A gap in the names would be reported as damage after the next crash. Waits for the disk. Raises `OSError`.
+        """
+        self.missing_count = 0
+        for journal_file in sorted(present, key=lambda each: slot_of(each.path), reverse=True):
+            path = self._free_path()
+            if slot_of(path) > slot_of(journal_file.path):
+                return
+            self._files.rename(journal_file.path, path)
+            self._files.sync_dir(self._directory)
+            self._paths = self._paths - {journal_file.path} | {path}  # at once: the loop reads their count
+            journal_file.path = path
+
     def begin_use(self, journal_file: JournalFile) -> None:
         """Make what it holds void, durably. Waits for the disk; never two at once."""
         self._last_number += 1
@@ -134,3 +162,22 @@ class JournalFiles:
         journal_file.file.write((header,), 0)
         journal_file.file.sync()
         journal_file.number = number
+
+    def make_void(self, last: JournalFile, last_round: int) -> None:
+        """Let a file say that nothing before it means anything. Waits for the disk."""
+        self.begin_use(last)
+        start = Start(last.number, last_round, file_count=0)
+        last.file.write((encode_start(last.header_crc, last_round + 1, 1, start),), HEADER_BYTES)
+        last.file.sync()
+
+    def remove(self, last_round: int) -> None:
+        """Remove all files, none of which is needed any more. Waits for the disk. Raises `OSError`.
+
+        Oldest first, durably: the last one says that the others mean nothing, and are not missed.
+        """
+        if self.spare:
+            self.make_void(self.spare[-1], last_round)
+        for each in self.spare:
+            each.file.close()
+            self._files.remove(each.path)
+            self._files.sync_dir(self._directory)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from penstock.storage.errors import DirectoryMismatch
 from penstock.storage.files import Buffer, FileSystem, read_whole
 from penstock.storage.journal.entries import (
     ENTRY_MAGIC,
@@ -21,11 +22,14 @@ from penstock.storage.journal.entries import (
     decode_header,
     decode_start,
 )
-from penstock.storage.log.errors import DirectoryMismatch
 
 PREFIX = ".journal."
 TEMPORARY = ".tmp"
 """Behind the name of a file that is being made; all others end in a number."""
+
+
+NO_NUMBER = -1
+"""Of a file whose header cannot be read."""
 
 
 class PartitionId(NamedTuple):
@@ -46,7 +50,7 @@ class Piece(msgspec.Struct, gc=False):
 
 
 class FoundFile(msgspec.Struct, frozen=True):
-    """A journal file on disk; its number is -1 when its header cannot be read."""
+    """A journal file on disk."""
 
     path: str
     size_bytes: int
@@ -68,12 +72,14 @@ class FoundJournal(msgspec.Struct):
     files: list[FoundFile] = msgspec.field(default_factory=list)
     """In the order of their numbers."""
     written: set[int] = msgspec.field(default_factory=set)
-    """The numbers of those that hold entries that mean something."""
+    """The numbers of those that hold entries that mean something, or may."""
     pieces: dict[PartitionId, list[Piece]] = msgspec.field(default_factory=dict)
     damage: list[JournalDamage] = msgspec.field(default_factory=list)
+    missing_count: int = 0
+    """How many files were removed."""
     last_number: int = 0
     last_bytes: int = 0
-    """Where the entries of the last file end."""
+    """The position at which the entries of the last file end."""
     last_round: int = 0
     complete_round: int = 0
     """The last round that is not torn."""
@@ -82,6 +88,11 @@ class FoundJournal(msgspec.Struct):
 def list_files(files: FileSystem, directory: str) -> list[str]:
     names = [name for name in files.list(directory) if name.startswith(PREFIX)]
     return [f"{directory}/{name}" for name in names if name.removeprefix(PREFIX).isdecimal()]
+
+
+def slot_of(path: str) -> int:
+    """The number in the name of a journal file."""
+    return int(path.rpartition(".")[2])
 
 
 def read_journal(
@@ -95,12 +106,13 @@ def read_journal(
     found = FoundJournal()
     written: list[_File] = []
     for path in list_files(files, directory):
-        number = -1
+        number = NO_NUMBER
         try:
             data = memoryview(_read_start(files, path) if headers_only else read_whole(files, path))
             header = decode_header(data)
         except (NotAJournal, OSError) as error:
             if not headers_only:
+                found.written.add(number)
                 found.damage.append(JournalDamage(path, 0, f"cannot be read: {error}"))
         else:
             _require_own(path, header, directory_id)
@@ -174,7 +186,7 @@ def _read_entries(found: FoundJournal, directory: str, files: list[_File]) -> No
     files = [each for each in files if each.number >= oldest]
     if not files:
         return
-    found.written = {each.number for each in files}
+    found.written.update(each.number for each in files)
     torn = _note_rounds(found, files)
     _find_damage(found, files, torn)
     _check_count(found, directory, starts)
@@ -262,7 +274,7 @@ def _apply(found: FoundJournal, file_number: int, entry: Entry) -> None:
 
 
 def _below(pieces: list[Piece], end_offset: int) -> list[Piece]:
-    """What is left of them when the log was truncated there."""
+    """The pieces that are left after a truncation to `end_offset`."""
     kept = [each for each in pieces if each.base_offset < end_offset]
     for each in kept:
         each.end_offset = min(each.end_offset, end_offset)
@@ -292,8 +304,9 @@ def first_unsynced(pieces: Sequence[Piece], committed_offset: int, *, is_damaged
 
 def _check_count(found: FoundJournal, directory: str, starts: Sequence[Start]) -> None:
     """A file that is missing may have had anything in it. Files are numbered from 0 in their names."""
-    slots = [int(each.path.rpartition(".")[2]) for each in found.files]
+    slots = [slot_of(each.path) for each in found.files]
     count = max([starts[-1].file_count, *(slot + 1 for slot in slots)]) if starts else 0
     if starts and starts[-1].file_count and len(slots) < count:
+        found.missing_count = count - len(slots)
         reason = f"has {len(slots)} of {count} journal files: the others were removed"
         found.damage.append(JournalDamage(directory, 0, reason))

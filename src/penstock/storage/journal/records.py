@@ -2,28 +2,27 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from penstock.storage.files import Buffer
 from penstock.storage.journal.journal_file import JournaledLog
 from penstock.storage.storable_batch import StorableBatch
 
 JOURNAL_BYTES_MAX = 64 << 10
-"""What a log puts into one round of the journal at most: of more, the bytes cost more than a sync of its own."""
+"""A log puts no more into one round of the journal: of more, the bytes cost more than a sync of its own."""
 
 
-class JournalRecords:
+class JournalRecords(msgspec.Struct, eq=False):
     """All that was appended to a log from `base_offset` on."""
 
-    __slots__ = ("base_offset", "buffers", "end_offset", "generation", "leader_epoch", "log", "size_bytes")
-
-    def __init__(self, log: JournaledLog, base_offset: int) -> None:
-        self.log = log
-        self.base_offset = base_offset
-        self.buffers: list[Buffer] = []
-        self.size_bytes = 0
-        # These are known when they go into a round.
-        self.end_offset = base_offset
-        self.leader_epoch = 0
-        self.generation = 0
+    log: JournaledLog
+    base_offset: int
+    buffers: list[Buffer] = msgspec.field(default_factory=list)
+    size_bytes: int = 0
+    # These are known when they go into a round.
+    end_offset: int = 0
+    leader_epoch: int = 0
+    generation: int = 0
 
     def add(self, batches: Sequence[StorableBatch]) -> bool:
         """Whether that is not too much for the journal."""

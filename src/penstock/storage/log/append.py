@@ -22,17 +22,17 @@ from penstock.protocol.records.batch import (
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.rules import CheckElsewhere, InvalidBatch, Rewrite, ValidationRules, rules_for
 from penstock.protocol.records.validation import rewrite_batch, validate_batch
+from penstock.storage.errors import AppendRejected, LogError
 from penstock.storage.files import Buffer
-from penstock.storage.log.errors import AppendRejected, LogError
 from penstock.storage.log.log import Log
-from penstock.storage.log.producers import check_producers
 from penstock.storage.log.values import Appended
-from penstock.storage.producer_state import Duplicate
+from penstock.storage.producers.appends import check_producers
+from penstock.storage.producers.state import Duplicate
+from penstock.storage.producers.transaction_permit import TransactionPermit
 from penstock.storage.storable_batch import StorableBatch
-from penstock.storage.transaction_permit import TransactionPermit
 
 HERE_BYTES_MAX = 2 * 1024 * 1024
-"""What a batch of a client may grow to before it is checked on a thread: the loop is held for some milliseconds."""
+"""Larger batches of clients are checked on a thread: the loop is held for some milliseconds."""
 
 
 class Append(Protocol):
@@ -42,7 +42,7 @@ class Append(Protocol):
     is_from_client: bool
     permit: TransactionPermit | None
     appended: Appended | None
-    """Where the records are, once the log has taken them."""
+    """The offsets of the records, once the log has appended them."""
     refusal: LogError | None
     """Why it has not taken them."""
 
@@ -95,7 +95,7 @@ class Appender:
         return [prepare_produced(records, self._rules_here, now_ms)]
 
     def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
-        """What checks a client's batch however large it is; to be called where it may take its time."""
+        """A function that checks a client's batch of any size; call it where blocking is allowed."""
         return partial(check_produced, records, self._current_rules(), now_ms)
 
     def append_each(self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int) -> None:

@@ -6,12 +6,12 @@ What blocks is handed out as a job, to be run on a thread and given to `finish`.
 import logging
 from functools import partial
 
+from penstock.storage.errors import StorageFailure
 from penstock.storage.leader_epochs import encode_checkpoint
-from penstock.storage.log.errors import StorageFailure
 from penstock.storage.log.log import Log
-from penstock.storage.log.sync import CheckpointJob, Encode
 from penstock.storage.log.values import LEADER_EPOCHS
-from penstock.storage.producer_snapshot import encode_snapshot
+from penstock.storage.producers.snapshot import encode_snapshot
+from penstock.storage.sync import CheckpointJob, Encode
 
 _log = logging.getLogger(__name__)
 
@@ -24,16 +24,17 @@ class LogCheckpoint:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def begin(self) -> CheckpointJob | None:
-        """What to write so that recovery may start at the present end; None when it already may.
+    def begin(self, *, is_without_producers: bool = False) -> CheckpointJob | None:
+        """A job that lets recovery start at the present end; None when it already may, or cannot.
 
-        Raises `OSError` when the files cannot be opened.
+        `is_without_producers`: recovery reads them from the last snapshot on. Raises `OSError` when the files cannot be
+        opened.
         """
         log, chain = self._log, self._log.chain
         has_deletable = chain.number_of(log.log_start_offset) > 0
         if log.failure is not None or (chain.end_offset == log.recovery_point and not has_deletable):
             return None
-        if log.producers.unverified_from is not None:
+        if log.producers.unverified_from is not None and not is_without_producers:
             chain.count_anew()
             return None  # what is not verified must not be written down as if it were
         index_paths = self._save_indexes()
@@ -41,14 +42,16 @@ class LogCheckpoint:
             self._make_room()
             return None  # recovery rebuilds the indexes as long as it starts below them
         sync = log.begin_sync()
-        contents: dict[str, Encode] = {
-            log.snapshots.path(sync.end_offset): partial(encode_snapshot, log.producers.snapshot())
-        }
+        contents: dict[str, Encode] = {}
+        if not is_without_producers:
+            contents[log.snapshots.path(sync.end_offset)] = partial(encode_snapshot, log.producers.snapshot())
         if not log.epochs.is_saved:
             contents[f"{log.directory}/{LEADER_EPOCHS}"] = partial(encode_checkpoint, log.epochs.entries)
             log.epochs.is_saved = True
         chain.count_anew()
-        return CheckpointJob(log.files, sync, index_paths, contents)
+        return CheckpointJob(
+            log.files, sync, index_paths, contents, is_without_producers=is_without_producers
+        )
 
     def _save_indexes(self) -> list[str] | None:
         """Save the indexes from the recovery point on; gives their files, None when one could not be saved."""
@@ -69,12 +72,10 @@ class LogCheckpoint:
         if log.is_closed:
             return
         if job.error is not None:
-            _log.warning(
-                "the checkpoint of %s failed (%s): recovery would take longer", log.directory, job.error
-            )
+            _log.warning("Checkpoint of %s failed (%s): recovery would take longer", log.directory, job.error)
             self._make_room()
         is_void = error is not None or job.error is not None or job.sync.generation != log.generation
-        if is_void or log.producers.unverified_from is not None:
+        if is_void or (log.producers.unverified_from is not None and not job.is_without_producers):
             log.epochs.is_saved = False
             log.snapshots.remove_unlisted(job.sync.end_offset)
             return
@@ -91,7 +92,7 @@ class LogCheckpoint:
         chain.delete_oldest(chain.number_of(self._log.log_start_offset))
 
     def begin_close(self) -> CheckpointJob | None:
-        """What to write and sync so that the next opening need not recover; None for nothing. `Log.abandon` follows.
+        """A job after which the next opening need not recover; None when there is nothing to do. `Log.abandon` follows.
 
         A log that has failed stays as it is.
         """

@@ -1,10 +1,10 @@
 """A read that may have to wait for the disk: planned on the loop, run on a thread, ended on the loop."""
 
+from penstock.storage.errors import LogCorrupt
 from penstock.storage.file_cache import FileCache, Handle
-from penstock.storage.log.errors import LogCorrupt
-from penstock.storage.segment import Segment
-from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting, rebuild_indexes
-from penstock.storage.segment_read import Cut, IndexInDoubt, cut_batches, sound
+from penstock.storage.segment.indexes import SegmentIndexes, load_indexes, read_waiting, rebuild_indexes
+from penstock.storage.segment.read import Cut, IndexInDoubt, cut_batches, sound
+from penstock.storage.segment.segment import Segment
 
 
 class ColdRead:

@@ -7,7 +7,7 @@ after one. Only the event loop calls a log, and no call waits for the disk longe
 takes, but for the rare ones that say so. What blocks is handed out as a job (`begin_sync`), to be run on a thread and
 given back (`finish_sync`), or is awaited (`read_cold`).
 
-Its parts: `segment_chain` has the records, `reader` reads them, `journal.records` collects what is to become durable by
+Its parts: `segment.chain` has the records, `reader` reads them, `journal.records` collects what is to become durable by
 the journal. Its clients: `append` (as a leader), `checkpoint`, `repair`, `replay`.
 """
 
@@ -16,31 +16,31 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from penstock.config.topic import TopicConfig
-from penstock.observability.offload import InlineOffload, Offload
 from penstock.protocol.records.batch import NO_PRODUCER_ID
-from penstock.storage.damaged_ranges import DamagedRanges
-from penstock.storage.files import Buffer, FileSystem
-from penstock.storage.journal.journal import Journal
-from penstock.storage.journal.reading import PartitionId
-from penstock.storage.journal.records import JournalRecords
-from penstock.storage.leader_epochs import EpochEntry
-from penstock.storage.log.errors import (
+from penstock.runtime.offload import InlineOffload, Offload
+from penstock.storage.damage.ranges import DamagedRanges
+from penstock.storage.errors import (
     LogClosed,
     LogCorrupt,
     OffsetOutOfRange,
     StorageError,
     StorageFailure,
 )
-from penstock.storage.log.producers import note_stored
+from penstock.storage.files import Buffer, FileSystem
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.reading import PartitionId
+from penstock.storage.journal.records import JournalRecords
+from penstock.storage.leader_epochs import EpochEntry
 from penstock.storage.log.reader import LogReader, SegmentsChanged
 from penstock.storage.log.replicated import LEADER_EPOCH_MAX, prepare_replicated
-from penstock.storage.log.sync import SyncJob
+from penstock.storage.log.timestamp_search import TimestampSearch
 from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, TimestampOffset
-from penstock.storage.segment import Segment
-from penstock.storage.segment_chain import Discard, SegmentChain
+from penstock.storage.producers.appends import note_stored
+from penstock.storage.segment.chain import Discard, SegmentChain
+from penstock.storage.segment.segment import Segment
+from penstock.storage.segment.transaction_index import AbortedTransaction
 from penstock.storage.storable_batch import StorableBatch
-from penstock.storage.timestamp_search import TimestampSearch
-from penstock.storage.transaction_index import AbortedTransaction
+from penstock.storage.sync import SyncJob
 
 NO_TOPIC_ID = bytes(16)
 CHECKPOINT_BYTES = 64 << 20
@@ -145,11 +145,11 @@ class Log:
         self.producers = loaded.producers
         self.epochs = loaded.epochs
         self.clean_offset = loaded.clean_offset
-        """Where the last compaction ended: the next begins there. None until the cleaner has looked it up."""
+        """The offset where the last compaction ended and the next begins. None until the cleaner has looked it up."""
         self.damage = loaded.damage
         self.damaged = DamagedRanges(loaded.damaged, self._damage_changed)
         self.losses = loaded.losses
-        """What was missing when the log was opened."""
+        """Records that were missing when the log was opened."""
         self.snapshots = loaded.snapshots
         self._reader = LogReader(chain, loaded.cache, self.offload, self.damaged)
         self.failure: StorageFailure | None = None
@@ -168,7 +168,7 @@ class Log:
         self.syncing: SyncJob | None = None
         """The latest sync, while it has not ended."""
         self._pending: JournalRecords | None = None
-        """What the journal is to make durable next; None when only a sync of the segments can: too much was appended,
+        """Records for the next round of the journal; None when only a sync of the segments can: too much was appended,
         or something before it is not durable.
         """
         if self.durable_offset == chain.end_offset:
@@ -193,7 +193,7 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction begins that is open, or whose end is not committed yet.
+        """The first offset of the oldest transaction that is open, or whose end is not committed yet.
 
         Never below the log start: records there are deleted, and nobody can be sent to read them.
         """
@@ -264,7 +264,7 @@ class Log:
             self.fail(failure)
             raise
         except StorageError:
-            self.distrust_length()
+            self.mark_length_unsynced()
             raise
         pending = self._pending
         if pending is not None and (not pending.add(batches) or self.config.flush_messages != 1):
@@ -322,7 +322,7 @@ class Log:
                 raise
 
     def _read_limit(self, offset: int, offset_limit: int) -> int:
-        """Where a read ends at the latest, after a failed sync at what is known to be durable."""
+        """The offset at which a read ends at the latest: after a failed sync, the durable offset."""
         end_offset = self.chain.end_offset
         if not self.log_start_offset <= offset <= end_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, end_offset)
@@ -378,7 +378,7 @@ class Log:
         """Put nothing into the journal before a sync of the segments."""
         self._pending = None
 
-    def distrust_length(self) -> None:
+    def mark_length_unsynced(self) -> None:
         """Put nothing into the journal before a sync of the segments: a truncation may be in memory only.
 
         A kill may have left one, and a write that the disk refused after it had taken a part of it. Else a power cut
@@ -395,7 +395,7 @@ class Log:
         return self.syncing is None or not self.syncing.covers_names
 
     def begin_journal(self, size_bytes_max: int) -> JournalRecords | None:
-        """What to put into the next round of the journal; None when the segments are to be synced instead."""
+        """The records for the next round of the journal; None when the segments are to be synced instead."""
         records = self._pending
         if records is None or not self.may_journal:
             return None
@@ -435,7 +435,7 @@ class Log:
         return job
 
     def begin_sync(self, *, opens_files: bool = True) -> SyncJob:
-        """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`.
+        """A job that syncs everything appended so far; run it on a thread and give it to `finish_sync`.
 
         Raises `OSError` when the files cannot be opened; nothing is begun then. Without `opens_files` the caller syncs
         the whole file system.
@@ -472,7 +472,7 @@ class Log:
             self.segments_durable_offset = max(self.segments_durable_offset, job.end_offset)
             is_further = job.end_offset > self.durable_offset
             self.durable_offset = max(self.durable_offset, job.end_offset)
-            # What a write left behind that was refused after this sync had begun waits for another sync.
+            # Bytes of a write that was refused after this sync had begun wait for another sync.
             is_all = job.end_offset == self.chain.end_offset and not self.chain.unsynced
             if self._pending is None and is_all and self.syncing is None:
                 self._pending = JournalRecords(self, job.end_offset)
@@ -497,11 +497,12 @@ class Log:
     def truncate_to(self, offset: int, *, now_ms: int) -> int:
         """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
 
-        Batches are dropped whole. Waits for the disk, and longer when producers must be read from the log again.
+        Batches are dropped whole, but the log start stays, as in Kafka: a log that starts in such a batch is empty
+        then. Waits for the disk, and longer when producers must be read from the log again.
         Await `LogStore.allow_truncation` first, which lowers the recovery point on disk. Raises `StorageFailure`.
         """
         if offset >= self.chain.end_offset:
-            # A leader that wrote nothing has an epoch here that nobody else knows of.
+            # A leader that wrote nothing has an epoch here that no other replica has.
             self._end_at(self.chain.end_offset)
             return self.chain.end_offset
         self.generation += 1
@@ -511,6 +512,9 @@ class Log:
         except StorageFailure as failure:
             self.fail(failure)
             raise
+        if end_offset < self.log_start_offset:
+            self.truncate_fully_and_start_at(self.log_start_offset)
+            return self.log_start_offset
         self._end_at(end_offset)
         self._pending = None
         self.segments_durable_offset = min(self.segments_durable_offset, end_offset)
@@ -608,7 +612,7 @@ class Log:
     def replace_segments(self, base_offset: int, size_bytes: int, replaced: Sequence[int]) -> None:
         """Take in that a compacted segment stands in the place of those with the base offsets `replaced`.
 
-        Its files have their final names (`compaction_swap`). What was replaced lies below the recovery point:
+        Its files have their final names (`compaction.swap`). What was replaced lies below the recovery point:
         recovery takes gaps between the segments above it for losses.
         """
         self.chain.replace(base_offset, size_bytes, replaced)

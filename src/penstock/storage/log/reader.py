@@ -6,16 +6,16 @@ Only the event loop calls it. What may wait for the disk is awaited, and waits o
 from collections.abc import Callable
 from functools import partial
 
-from penstock.observability.offload import Offload
-from penstock.storage.damaged_ranges import DamagedRanges
+from penstock.runtime.offload import Offload
+from penstock.storage.damage.ranges import DamagedRanges
+from penstock.storage.errors import LogCorrupt
 from penstock.storage.file_cache import FileCache
 from penstock.storage.log.cold_read import ColdRead
-from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.timestamp_search import TimestampSearch
 from penstock.storage.log.values import COLD, Cold, LogSlice, TimestampOffset
-from penstock.storage.segment_chain import SegmentChain
-from penstock.storage.segment_read import Cut, IndexInDoubt, NotCached, cut_batches, sound
-from penstock.storage.timestamp_search import TimestampSearch
-from penstock.storage.transaction_index import AbortedTransaction
+from penstock.storage.segment.chain import SegmentChain
+from penstock.storage.segment.read import Cut, IndexInDoubt, NotCached, cut_batches, sound
+from penstock.storage.segment.transaction_index import AbortedTransaction
 
 
 class SegmentsChanged(Exception):

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable
 
 from penstock.protocol.records.batch import MAGIC_POSITION, iter_batches_strict
-from penstock.storage.damage import Damage, SegmentCheck, repairs
+from penstock.storage.damage.damage import Damage, SegmentCheck, repairs
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.log.log import Log
-from penstock.storage.producer_replay import AbortedSince, SegmentReplay, replay
-from penstock.storage.producer_state import ProducerStates
-from penstock.storage.segment import Segment
+from penstock.storage.producers.replay import AbortedSince, SegmentReplay, replay
+from penstock.storage.producers.state import ProducerStates
+from penstock.storage.segment.segment import Segment
 
 _ROUNDS_ON_A_THREAD = 2
 
@@ -48,7 +48,7 @@ class LogRepair:
         finally:
             log.cache.unpin(handle)
         if layout == chain.layout:  # else it is checked again another time
-            # A check does not meet missing bytes of which the number is not known.
+            # A check does not find missing bytes whose number is not known.
             missing = [
                 each
                 for each in log.damaged
@@ -118,18 +118,15 @@ class LogRepair:
         while not log.is_closed:
             if log.producers.unverified_from is None:
                 return is_again  # what was unverified was truncated
-            # What ended below the recovery point was read when nothing was unverified.
-            recovery_point = log.recovery_point
             snapshots = log.snapshots
-            begin = max(snapshots.newest_until(recovery_point) or 0, log.log_start_offset)
+            # No snapshot is written while anything is unverified. The recovery point may have moved on.
+            begin = max(snapshots.newest_until(log.recovery_point) or 0, log.log_start_offset)
             if any(each.next_offset > begin for each in log.damaged):
                 return False
             layout, generation = chain.layout, log.generation
-            aborted = AbortedSince(recovery_point)
+            aborted = AbortedSince(begin)
             producers = ProducerStates(expiration_ms=log.producers.expiration_ms)
-            snapshots.restore_newest(
-                producers, recovery_point, log_start_offset=log.log_start_offset, now_ms=now_ms
-            )
+            snapshots.restore_newest(producers, begin, log_start_offset=log.log_start_offset, now_ms=now_ms)
             for _ in range(_ROUNDS_ON_A_THREAD):
                 await self._replay(producers, aborted, layout, generation)
             if layout == chain.layout and generation == log.generation:
@@ -138,8 +135,8 @@ class LogRepair:
         else:
             return False
         replay(producers, chain.segments, chain.end_offset, aborted.note)
-        for segment in chain.segments[chain.number_of(recovery_point) :]:
-            segment.indexes().forget_transactions(recovery_point)
+        for segment in chain.segments[chain.number_of(begin) :]:
+            segment.indexes().forget_transactions(begin)
         for each in aborted.found:
             chain.segments[chain.number_of(each.last_offset)].note_aborted(each)
         log.producers = producers

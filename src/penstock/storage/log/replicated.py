@@ -3,8 +3,8 @@
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import crc_is_valid, iter_batches
 from penstock.protocol.records.errors import CorruptRecords
+from penstock.storage.errors import AppendRejected
 from penstock.storage.files import Buffer
-from penstock.storage.log.errors import AppendRejected
 from penstock.storage.storable_batch import StorableBatch
 
 LEADER_EPOCH_MAX = 2**31 - 1

@@ -4,13 +4,13 @@ import enum
 
 import msgspec
 
-from penstock.storage.damage import Damage, Loss
+from penstock.storage.damage.damage import Damage, Loss
 from penstock.storage.file_cache import LogFileCache
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
-from penstock.storage.producer_state import ProducerStates
-from penstock.storage.segment import Segment
-from penstock.storage.snapshot_files import SnapshotFiles
+from penstock.storage.producers.snapshot_files import SnapshotFiles
+from penstock.storage.producers.state import ProducerStates
+from penstock.storage.segment.segment import Segment
 
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 
@@ -24,7 +24,7 @@ class Origin(enum.Enum):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of an append. `duplicate`: the records were there already, at these offsets.
+    """The result of an append. `duplicate`: the records were there already, at these offsets.
 
     The offsets mean these records only in the leader epoch of the append: a later leader may have truncated them.
     """
@@ -52,7 +52,7 @@ COLD = Cold()
 
 
 class LoadedLog(msgspec.Struct, kw_only=True):
-    """What opening a log finds: see `recovery.load_log`."""
+    """The state of a log that was opened: see `recovery.loader`."""
 
     cache: LogFileCache
     segments: list[Segment]
@@ -66,11 +66,11 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     clean_offset: int | None = None
     durable_offset: int
     unsynced: tuple[Segment, ...] = ()
-    """What recovery has written and was told to leave to the log's next sync."""
+    """Segments that recovery has written, and that the log's next sync makes durable."""
     damage: tuple[str, ...] = ()
-    """What recovery found wrong below the recovery point, and left as it is."""
+    """Damage that recovery found below the recovery point, and did not change."""
     damaged: tuple[Damage, ...] = ()
-    """Where in that, and what is missing."""
+    """Its ranges, and those of missing records."""
     losses: tuple[Loss, ...] = ()
     has_lost_records: bool = False
     """Whether there are losses, or the checkpoints say that there may be."""

@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.spark.pipeline.check.analysis import Analysis, analyse
+from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.load import load
-from penstock.spark.pipeline.model import Pipeline
-from penstock.spark.pipeline.yaml_form import read_yaml
+from penstock.spark.pipeline.yaml.file import read_yaml
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -106,7 +106,7 @@ BROKEN = [
     (output("topic: t  #!", "key: nothing"), "output out: "),
     (output("topic: t  #!", "value: to_json(nothing)"), "`nothing`"),
     (output("topic: t  #!", "headers: {a: nothing}"), "`nothing`"),
-    (output("table: t  #!", "partition_by: [day]"), "partition_by names `day`, which orders does not have"),
+    (output("table: t  #!", "partition_by: [day]"), "partition_by names `day`, which the rows do not have"),
     # -- functions
     (step("from: orders", "python: 'nowhere.py:f'  #!"), "there is no file"),
     (step("from: orders", "python: 'steps.py:nothing'  #!"), "steps.py has no `nothing`"),
@@ -114,7 +114,7 @@ BROKEN = [
         step("from: orders", "python: 'steps.py:tag'  #!"),
         "missing 1 required positional argument",
     ),
-    (step("from: orders", "python: 'builtins:id'  #!"), "gave int, not a DataFrame"),
+    (step("from: orders", "python: 'builtins:id'  #!"), "returned int, not a DataFrame"),
     (
         step("from: orders", "state: {by: id, processor: 'steps.py:Counter', schema: n NUMBR}  #!"),
         "NUMBR",
@@ -143,14 +143,14 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "message"), BROKEN, ids=[f"{n}-{m}" for n, (_t, m) in enumerate(BROKEN)])
-def test_what_spark_refuses_is_told_with_its_line(spark: SparkSession, text: str, message: str) -> None:
+def test_sparks_errors_are_reported_with_their_line(spark: SparkSession, text: str, message: str) -> None:
     (problem,) = _analysed(spark, text).problems
     assert message in problem.message
     assert "\n" not in problem.message
     assert text.split("\n")[problem.line - 1].rstrip().endswith("#!")
 
 
-def test_all_causes_are_told_and_their_consequences_are_not(spark: SparkSession) -> None:
+def test_all_causes_are_reported_and_their_consequences_are_not(spark: SparkSession) -> None:
     text = (
         f"{ORDERS}steps:\n"
         "  - {name: a, sql: SELECT nothing FROM orders}\n"

@@ -63,13 +63,13 @@ def test_a_good_file_is_explained_with_its_columns_topics_and_queries(
     assert "pipeline p: 1 source, 1 step, 1 output" in shown
     assert f"{topic} (3 partitions)" in shown
     assert "id string, amount double" in shown
-    assert f"topic {topic}.out (will be made with 2 partitions), exactly-once" in shown
+    assert f"topic {topic}.out (will be created with 2 partitions), exactly-once" in shown
     assert "p.dead-letters.orders" in shown
     assert shown.endswith("everything is in order\n")
 
 
 @pytest.mark.usefixtures("shared_session")
-def test_a_missing_topic_and_an_unknown_column_are_told_together(
+def test_a_missing_topic_and_an_unknown_column_are_reported_together(
     write: Write, shared_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(topic="nowhere", column="amuont", server=shared_broker.bootstrap)
@@ -81,12 +81,12 @@ def test_a_missing_topic_and_an_unknown_column_are_told_together(
 
 
 @pytest.mark.usefixtures("shared_session")
-def test_warnings_are_told_and_do_not_fail(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_shown_and_do_not_fail(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(topic="orders}\n  spare: {topic: spare")
     assert run(["pipeline", "check", path, "--offline"]) == 0
     shown = capsys.readouterr().out
     assert f"{path}:5: warning: source spare is not used: no output reads it, so it is not run" in shown
-    assert shown.endswith("nothing stands in the way of a run\n")
+    assert shown.endswith("no errors, only warnings\n")
 
 
 @pytest.mark.usefixtures("shared_session")
@@ -101,7 +101,7 @@ def test_without_a_broker_the_rest_is_checked_all_the_same(
     assert run(["pipeline", "check", path, "--offline"]) == 0
 
 
-def test_a_file_that_is_no_pipeline_is_told_without_spark_and_without_a_broker(
+def test_a_file_that_is_no_pipeline_is_reported_without_spark_and_without_a_broker(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "p.yaml"
@@ -114,4 +114,4 @@ def test_a_file_that_is_no_pipeline_is_told_without_spark_and_without_a_broker(
         f"{path}:2: pipeline file: unknown key `triger`; did you mean `trigger`?",
         f"{path}:4: output o reads `b`, which is neither a source nor a step: there are a",
     ]
-    assert captured.err == "penstock: 2 problems found; columns and topics were not looked at\n"
+    assert captured.err == "penstock: 2 problems found; columns and topics were not checked\n"

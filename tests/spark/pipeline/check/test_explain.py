@@ -7,8 +7,8 @@ from penstock.spark.pipeline.check.explain import (
     query_rows,
     summary,
 )
-from penstock.spark.pipeline.model import Pipeline
-from penstock.spark.pipeline.yaml_form import read_yaml
+from penstock.spark.pipeline.core.model import Pipeline
+from penstock.spark.pipeline.yaml.file import read_yaml
 
 TEXT = """\
 pipeline: p
@@ -52,12 +52,12 @@ def test_each_source_and_step_is_shown_with_what_it_reads_and_its_columns() -> N
 def test_each_query_is_shown_with_where_it_writes_and_keeps_its_checkpoint() -> None:
     rows = [dict(zip(QUERY_COLUMNS, row, strict=True)) for row in query_rows(report({}))]
     assert [(row["query"], row["to"], row["trigger"]) for row in rows] == [
-        ("p.out", "topic out (will be made with 1 partition), exactly-once", "1 minute 30 seconds"),
+        ("p.out", "topic out (will be created with 1 partition), exactly-once", "1 minute 30 seconds"),
         ("p.kept", "table ./kept (iceberg)", "1 second"),
         ("p.seen", "console", "1 second"),
         (
             "p.dead-letters.orders",
-            "topic p.dlq (will be made with the broker's number of partitions)",
+            "topic p.dlq (will be created with the broker's number of partitions)",
             "1 second",
         ),
     ]
@@ -67,7 +67,7 @@ def test_each_query_is_shown_with_where_it_writes_and_keeps_its_checkpoint() -> 
 
 def test_without_a_broker_nothing_is_said_about_partitions() -> None:
     assert [row[3] for row in part_rows(report(None))][:1] == ["a, b"]
-    assert "will be made" not in str(query_rows(report(None)))
+    assert "will be created" not in str(query_rows(report(None)))
 
 
 def test_the_summary_counts_the_parts() -> None:

@@ -1,9 +1,9 @@
-"""The assignors that run on the broker, by the names that clients ask for."""
+"""The assignors that run on the broker, by the names that clients select."""
 
 from collections.abc import Callable, Mapping, Sequence
 
+from penstock.groups.base.assignment import MemberSpec, TargetAssignments
 from penstock.groups.consumer.assignors import range_, uniform
-from penstock.groups.consumer.assignors.spec import MemberSpec, TargetAssignments
 
 Assignor = Callable[[Sequence[MemberSpec], Mapping[bytes, int]], TargetAssignments]
 

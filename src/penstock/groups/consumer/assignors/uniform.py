@@ -1,16 +1,16 @@
-"""The uniform assignor, the default: as even as the subscriptions allow, and then as few moves as possible.
+"""The uniform assignor, the default: as even as the subscriptions allow, then with as few moves as possible.
 
-When all members read the same topics, loads differ by one partition at most. When they do not, no partition can be
-moved to another of its topic's readers that has at least two fewer.
+When all members subscribe to the same topics, their partition counts differ by one at most. Otherwise no partition can
+move to a subscriber of its topic that has at least two partitions fewer.
 """
 
 import heapq
 from collections.abc import Mapping, Sequence
 
-from penstock.groups.consumer.assignors.spec import MemberSpec, TargetAssignments
+from penstock.groups.base.assignment import MemberSpec, TargetAssignments
 
-_Place = tuple[int, bytes]
-"""Partition before topic: the parts of several topics that a member gets or keeps are of the same numbers."""
+_Slot = tuple[int, bytes]
+"""Partition number and topic id, in this order: sorting gives a member the same numbers of several topics."""
 
 
 def assign(members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int]) -> TargetAssignments:
@@ -21,39 +21,42 @@ def assign(members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int])
         _share_evenly(held, members[0].topic_ids, partition_counts)
     else:
         _spread(held, members, partition_counts)
-    return {member_id: _by_topic(places) for member_id, places in held.items()}
+    return {member_id: _by_topic(slots) for member_id, slots in held.items()}
 
 
 def _still_valid(
     members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int]
-) -> dict[str, list[_Place]]:
-    """What each has now, reads, and exists; nothing twice, though a target half written may give it to two."""
-    taken: set[_Place] = set()
+) -> dict[str, list[_Slot]]:
+    """Keep current partitions that exist and are subscribed to, each for one member.
+
+    A target that was written in part may give a partition to two members.
+    """
+    taken: set[_Slot] = set()
     held = {}
     for member in members:
-        places = {
+        slots = {
             (partition, topic_id)
             for topic_id, partitions in member.current.items()
             if topic_id in member.topic_ids
             for partition in partitions
             if partition < partition_counts[topic_id]
         }
-        held[member.member_id] = sorted(places - taken)
-        taken |= places
+        held[member.member_id] = sorted(slots - taken)
+        taken |= slots
     return held
 
 
-def _by_topic(places: Sequence[_Place]) -> dict[bytes, frozenset[int]]:
+def _by_topic(slots: Sequence[_Slot]) -> dict[bytes, frozenset[int]]:
     topics: dict[bytes, list[int]] = {}
-    for partition, topic_id in places:
+    for partition, topic_id in slots:
         topics.setdefault(topic_id, []).append(partition)
     return {topic_id: frozenset(partitions) for topic_id, partitions in topics.items()}
 
 
 def _unheld(
-    held: Mapping[str, Sequence[_Place]], topic_ids: frozenset[bytes], partition_counts: Mapping[bytes, int]
-) -> list[_Place]:
-    taken = {place for places in held.values() for place in places}
+    held: Mapping[str, Sequence[_Slot]], topic_ids: frozenset[bytes], partition_counts: Mapping[bytes, int]
+) -> list[_Slot]:
+    taken = {slot for slots in held.values() for slot in slots}
     return sorted(
         (partition, topic_id)
         for topic_id in topic_ids
@@ -63,61 +66,61 @@ def _unheld(
 
 
 def _share_evenly(
-    held: dict[str, list[_Place]], topic_ids: frozenset[bytes], partition_counts: Mapping[bytes, int]
+    held: dict[str, list[_Slot]], topic_ids: frozenset[bytes], partition_counts: Mapping[bytes, int]
 ) -> None:
     share, larger = divmod(sum(partition_counts[each] for each in topic_ids), len(held))
-    # The larger shares go to those who have most: that moves least.
+    # Members with most partitions get the larger shares, which moves least.
     ranking = sorted(held, key=lambda member_id: (-len(held[member_id]), member_id))
     shares = {member_id: share + (rank < larger) for rank, member_id in enumerate(ranking)}
-    for member_id, places in held.items():
-        del places[shares[member_id] :]
+    for member_id, slots in held.items():
+        del slots[shares[member_id] :]
     free = iter(_unheld(held, topic_ids, partition_counts))
     for member_id in sorted(held):
-        places = held[member_id]
-        places.extend(place for _, place in zip(range(shares[member_id] - len(places)), free, strict=False))
+        slots = held[member_id]
+        slots.extend(slot for _, slot in zip(range(shares[member_id] - len(slots)), free, strict=False))
 
 
 def _spread(
-    held: dict[str, list[_Place]], members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int]
+    held: dict[str, list[_Slot]], members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int]
 ) -> None:
-    readers: dict[bytes, list[str]] = {}
+    subscribers: dict[bytes, list[str]] = {}
     for member in sorted(members, key=lambda m: m.member_id):
         for topic_id in member.topic_ids:
-            readers.setdefault(topic_id, []).append(member.member_id)
-    # Topics with few readers first: whoever reads more can still be given something else.
-    topic_ids = sorted(readers, key=lambda topic_id: (len(readers[topic_id]), topic_id))
-    free: dict[bytes, list[_Place]] = {}
-    for place in _unheld(held, frozenset(readers), partition_counts):
-        free.setdefault(place[1], []).append(place)
+            subscribers.setdefault(topic_id, []).append(member.member_id)
+    # Topics with few subscribers first: members with more topics can still get other partitions.
+    topic_ids = sorted(subscribers, key=lambda topic_id: (len(subscribers[topic_id]), topic_id))
+    free: dict[bytes, list[_Slot]] = {}
+    for slot in _unheld(held, frozenset(subscribers), partition_counts):
+        free.setdefault(slot[1], []).append(slot)
     for topic_id in topic_ids:
-        loads = [(len(held[each]), each) for each in readers[topic_id]]
+        loads = [(len(held[each]), each) for each in subscribers[topic_id]]
         heapq.heapify(loads)
-        for place in free.get(topic_id, ()):
+        for slot in free.get(topic_id, ()):
             load, member_id = loads[0]
-            held[member_id].append(place)
+            held[member_id].append(slot)
             heapq.heapreplace(loads, (load + 1, member_id))
-    # Ends: every move makes the sum of the squared loads smaller.
-    while sum(_level(held, topic_id, readers[topic_id]) for topic_id in topic_ids):
+    # This ends, because every move makes the sum of the squared loads smaller.
+    while sum(_level(held, topic_id, subscribers[topic_id]) for topic_id in topic_ids):
         pass
 
 
-def _level(held: dict[str, list[_Place]], topic_id: bytes, readers: Sequence[str]) -> bool:
-    """Move partitions of one topic from the most to the least loaded of its readers; whether any was moved."""
-    loads = {each: len(held[each]) for each in readers}
+def _level(held: dict[str, list[_Slot]], topic_id: bytes, subscribers: Sequence[str]) -> bool:
+    """Move partitions of one topic from its most to its least loaded subscribers. Return whether any moved."""
+    loads = {each: len(held[each]) for each in subscribers}
     if max(loads.values()) - min(loads.values()) < 2:
         return False
-    movable = {each: [place for place in held[each] if place[1] == topic_id] for each in readers}
+    movable = {each: [slot for slot in held[each] if slot[1] == topic_id] for each in subscribers}
     moved = False
     while True:
-        least = min(readers, key=lambda each: (loads[each], each))
-        givers = [each for each in readers if movable[each] and loads[each] >= loads[least] + 2]
-        if not givers:
+        least = min(subscribers, key=lambda each: (loads[each], each))
+        donors = [each for each in subscribers if movable[each] and loads[each] >= loads[least] + 2]
+        if not donors:
             return moved
-        most = max(givers, key=lambda each: (loads[each], each))
-        place = movable[most].pop()
-        held[most].remove(place)
-        held[least].append(place)
-        movable[least].append(place)
+        most = max(donors, key=lambda each: (loads[each], each))
+        slot = movable[most].pop()
+        held[most].remove(slot)
+        held[least].append(slot)
+        movable[least].append(slot)
         loads[most] -= 1
         loads[least] += 1
         moved = True

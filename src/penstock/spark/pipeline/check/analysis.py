@@ -1,7 +1,7 @@
-"""What Spark says about a pipeline: its frames are made over topics without records, and no query is started.
+"""Lets Spark analyse a pipeline over topics without records; no query is started.
 
-`compile_frames` is the same that runs, so check and run cannot disagree. Whether an operation is possible on a stream
-is decided by Spark when a query starts; here its checker is asked directly.
+It uses the same `compile_frames` as a run, so both agree. Spark checks operations on streams only when a query starts;
+here its checker is called directly.
 """
 
 import logging
@@ -13,27 +13,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
 
-from penstock.spark.pipeline.compile import ReadSource, compile_frames
-from penstock.spark.pipeline.compile_errors import CompileError, told_by_spark
-from penstock.spark.pipeline.compile_expectations import RECORD
-from penstock.spark.pipeline.compile_outputs import frame_of
-from penstock.spark.pipeline.compile_sources import read_table
-from penstock.spark.pipeline.model import Output, Pipeline, Source, TableSource
-from penstock.spark.pipeline.problems import Problem, error
-from penstock.spark.pipeline.queries import plan_queries
-from penstock.spark.pipeline.run_failures import reason_of
-
-# What a topic looks like before it is decoded: the columns of Spark's Kafka connector.
-_RECORD_COLUMNS = (
-    ("key", "binary"),
-    ("value", "binary"),
-    ("topic", "string"),
-    ("partition", "int"),
-    ("offset", "bigint"),
-    ("timestamp", "timestamp"),
-    ("timestampType", "int"),
-    ("headers", "array<struct<key:string,value:binary>>"),
-)
+from penstock.spark.pipeline.compile.errors import CompileError, short_message
+from penstock.spark.pipeline.compile.frames import ReadSource, compile_frames, output_frame
+from penstock.spark.pipeline.compile.sources import read_table
+from penstock.spark.pipeline.core.model import Output, Pipeline, Source, TableSource
+from penstock.spark.pipeline.core.problems import Problem, error
+from penstock.spark.pipeline.core.queries import plan_queries
+from penstock.spark.pipeline.run.failures import reason_of
+from penstock.spark.record_columns import RECORD
+from penstock.spark.source.readers import RECORD_SCHEMA
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,13 +30,13 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def analyse(spark: SparkSession, pipeline: Pipeline) -> Analysis:
-    """All problems that Spark finds, and the columns of what it understood."""
+    """Return all problems that Spark finds, and the columns of the parts that compile."""
     with _silent_logger():
         compiled = compile_frames(spark, pipeline, _empty_frames(spark, pipeline), collect_problems=True)
         problems = list(compiled.problems)
         for output in pipeline.outputs:
             if output.input in compiled.frames:
-                problems += _output_problems(output, compiled.frames[output.input])
+                problems += _output_problems(output, compiled.frames)
         lines = {part.name: part.line for part in (*pipeline.sources, *pipeline.steps)}
         for name in _rejecting(pipeline):
             if name in compiled.rejected:
@@ -59,7 +47,7 @@ def analyse(spark: SparkSession, pipeline: Pipeline) -> Analysis:
 
 
 def _empty_frames(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
-    """Streams of no records for topics; tables are there and are asked for their columns."""
+    """Read topics as streams without records; tables with their columns."""
 
     def read(source: Source) -> DataFrame:
         if isinstance(source, TableSource):
@@ -67,16 +55,15 @@ def _empty_frames(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
                 return read_table(spark, pipeline, source)
             except PySparkException as wrong:
                 raise ValueError(reason_of(str(wrong))) from wrong
-        nothing = [F.lit(None).cast(kind).alias(name) for name, kind in _RECORD_COLUMNS]
+        nothing = [F.lit(None).cast(field.dataType).alias(field.name) for field in RECORD_SCHEMA]
         return spark.readStream.format("rate").load().select(*nothing)
 
     return read
 
 
-def _output_problems(output: Output, frame: DataFrame) -> list[Problem]:
+def _output_problems(output: Output, frames: dict[str, DataFrame]) -> list[Problem]:
     try:
-        written = frame_of(output, frame)
-        written.schema  # noqa: B018 - makes Spark analyse it
+        written = output_frame(output, frames)
     except CompileError as wrong:
         return [wrong.problem]
     return _streaming_problems(f"output {output.name}", written, output.mode, output.line)
@@ -92,12 +79,12 @@ def _streaming_problems(what: str, frame: DataFrame, mode: str, line: int) -> li
     try:
         _check_streaming(frame, mode)
     except PySparkException as wrong:
-        return [error(line, f"{what}: {told_by_spark(wrong)}")]
+        return [error(line, f"{what}: {short_message(wrong)}")]
     return []
 
 
 def _check_streaming(frame: DataFrame, mode: str) -> None:
-    """What starting a query would refuse. There is no door to this in Python, so the JVM is asked."""
+    """Raise what starting a query would raise. Python has no API for this, so the JVM is called."""
     jvm = frame.sparkSession._jvm  # noqa: SLF001
     assert jvm is not None, "a session of Spark Connect has no JVM to ask"
     checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
@@ -112,7 +99,7 @@ def _columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
 
 @contextmanager
 def _silent_logger() -> Iterator[None]:
-    """PySpark logs every error of analysis with its whole trace. Here each is told in a line."""
+    """Silence PySpark's logging of analysis errors, which are reported as problems."""
     logger = logging.getLogger("SQLQueryContextLogger")
     before = logger.disabled
     logger.disabled = True

@@ -1,0 +1,128 @@
+"""Creates and starts this node's part of the metadata quorum from the data on its disk.
+
+A node with an empty disk is a quorum of one, unless it is to join another: then it observes until it has caught up, and
+asks to become a voter (KIP-853, KIP-1186). A node that restarts finds the voters in its log. If it crashed while it
+joined, its log may end before the record of the voters: then it is not a voter, and continues to join.
+"""
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+
+from penstock.cluster.metadata.applied import AppliedMetadata
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.topic_names import CLUSTER_METADATA
+from penstock.cluster.quorum.driver import RaftDriver
+from penstock.cluster.quorum.peers import QuorumPeers
+from penstock.cluster.quorum.quorum import Quorum
+from penstock.cluster.quorum.quorum_state import QuorumStateFile
+from penstock.cluster.quorum.stored_log import StoredRaftLog
+from penstock.cluster.raft.values import Address, RaftSettings, ReplicaKey
+from penstock.cluster.raft.voters import Voter, VoterSet
+from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
+from penstock.config.settings import replication
+from penstock.runtime.clock import Clock
+from penstock.runtime.offload import Offload
+from penstock.storage.files import FileSystem
+from penstock.storage.store.log_store import LogStore
+
+log = logging.getLogger(__name__)
+
+
+def make_quorum(
+    metadata: AppliedMetadata,
+    store: LogStore,
+    stored: StoredRaftLog,
+    peers: QuorumPeers,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    liveness: Clock,
+    offload: Offload,
+) -> Quorum:
+    """`liveness` is the clock for timeouts between nodes."""
+
+    def make_driver(quorum: Quorum, on_failure: Callable[[Exception], None]) -> RaftDriver:
+        state_file = QuorumStateFile(files, stored.directory, store.cluster_id)
+        return RaftDriver(
+            stored, state_file, quorum, peers, clock=liveness, offload=offload, on_failure=on_failure
+        )
+
+    return Quorum(metadata, make_driver, clock=clock, offload=offload)
+
+
+async def start_quorum(
+    quorum: Quorum,
+    store: LogStore,
+    stored: StoredRaftLog,
+    config: BrokerConfig,
+    *,
+    endpoint: Endpoint,
+    join: Sequence[tuple[str, int]],
+    randomness: random.Random,
+) -> None:
+    """Start; a quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`."""
+    _check_present(store, stored)
+    me = ReplicaKey(store.node_id, store.directory_id)
+    here = (Address(endpoint.name, endpoint.host, endpoint.port),)
+    is_joining = await _is_joining(stored, me, has_members=len(join) > 0)
+    if stored.end_offset == 0 and not join and (others := other_voters(config)):
+        log.warning(
+            "Ignored controller.quorum.voters (%s): a node with an empty data directory starts a new cluster. Start "
+            "the others with --join %s:%d",
+            ", ".join(others),
+            endpoint.host or "HOST",
+            endpoint.port,
+        )
+    await quorum.driver.start(
+        me,
+        store.cluster_id,
+        VoterSet() if is_joining else VoterSet([Voter(key=me, endpoints=here)]),
+        settings=_settings(config),
+        randomness=randomness,
+        endpoints=here,
+        bootstrap=tuple(Address(endpoint.name, host, port) for host, port in join),
+    )
+    if is_joining and not join and len(quorum.driver.node.voters) == 0:
+        await quorum.driver.stop()
+        raise MetadataError(
+            f"{stored.directory} ends before the voters of the cluster are named: this node stopped while it joined "
+            "another. Start it again with --join HOST:PORT of a member"
+        )
+
+
+async def _is_joining(stored: StoredRaftLog, me: ReplicaKey, *, has_members: bool) -> bool:
+    """Whether this node is not the first voter of its log."""
+    if stored.end_offset == 0:
+        return has_members
+    founder = await stored.founder()
+    return founder is not None and founder != me.node_id
+
+
+def other_voters(config: BrokerConfig) -> list[str]:
+    """The other voters in a configuration for Kafka's static quorum."""
+    me = f"{config.node_id}@"
+    return [each for each in config[replication.CONTROLLER_QUORUM_VOTERS] if not each.startswith(me)]
+
+
+def _check_present(store: LogStore, stored: StoredRaftLog) -> None:
+    others = sorted(name for name in store.partitions if name.topic != CLUSTER_METADATA)
+    if others and stored.end_offset == 0:
+        # A topic's metadata is durable before its logs exist: this is damage, not a first start.
+        raise MetadataError(
+            f"{stored.directory} is empty, but {store.directory} holds logs of {len(others)} partitions "
+            f"({others[0].directory}, …): restore it from a backup, or move the logs away to begin anew"
+        )
+
+
+def _settings(config: BrokerConfig) -> RaftSettings:
+    return RaftSettings(
+        election_timeout_ms=config[replication.CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS],
+        election_backoff_max_ms=config[replication.CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS],
+        fetch_timeout_ms=config[replication.CONTROLLER_QUORUM_FETCH_TIMEOUT_MS],
+        request_timeout_ms=config[replication.CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS],
+        retry_backoff_ms=config[replication.CONTROLLER_QUORUM_RETRY_BACKOFF_MS],
+        snapshot_after_bytes=config[replication.METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS],
+        auto_join=True,
+    )

@@ -1,0 +1,75 @@
+"""Avro decoding in a separate process with limits: ten bytes can decode to more than any memory holds.
+
+An array of a billion nulls is valid, and value and schema are untrusted. The process is given a uint32 with the
+size of the schema, the schema and the value, and answers with JSON:
+`{"decoded": …}` or `{"refused": [status, code, message]}`.
+"""
+
+import asyncio
+import contextlib
+import resource
+import struct
+import sys
+from typing import Any, Final
+
+import msgspec
+
+from penstock.console.avro import decode_avro
+from penstock.console.refusals import Refused, bad_request
+
+_SIZE: Final = struct.Struct(">I")
+_MEMORY_BYTES_MAX: Final = 256 * 1024 * 1024
+_CPU_S_MAX: Final = 3
+_WAIT_S_MAX: Final = 20.0
+_ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
+_TOO_MUCH: Final = "The value is too large to show, or is not what it seems: its Avro decodes to too much."
+
+
+async def decode_in_process(data: bytes, schema_text: str) -> Any:
+    """Decode as `decode_avro` does. Raises `Refused`."""
+    schema = schema_text.encode()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",  # nothing is loaded from the directory that the broker happens to run in
+        "-m",
+        "penstock.console.avro_process",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(_WAIT_S_MAX):
+            output, _ = await process.communicate(_SIZE.pack(len(schema)) + schema + data)
+    except TimeoutError:
+        raise bad_request(_TOO_MUCH) from None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    if process.returncode != 0:
+        raise bad_request(_TOO_MUCH)
+    answer = msgspec.json.decode(output)
+    if "refused" in answer:
+        raise Refused(*answer["refused"])
+    return answer["decoded"]
+
+
+def _main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES_MAX, _MEMORY_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S_MAX, _CPU_S_MAX))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    received = sys.stdin.buffer.read()
+    (size,) = _SIZE.unpack_from(received)
+    schema, data = received[_SIZE.size : _SIZE.size + size].decode(), received[_SIZE.size + size :]
+    try:
+        output = msgspec.json.encode({"decoded": decode_avro(data, schema)})
+        if len(output) > _ANSWER_BYTES_MAX:
+            raise bad_request(_TOO_MUCH)
+    except Refused as error:
+        output = msgspec.json.encode({"refused": [error.status, error.code, error.message]})
+    sys.stdout.buffer.write(output)
+
+
+if __name__ == "__main__":
+    _main()

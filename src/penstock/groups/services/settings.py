@@ -1,0 +1,64 @@
+"""The settings of one group: the broker's, overridden by the group's own (resource type GROUP)."""
+
+from collections.abc import Mapping
+
+from penstock.config.broker import BrokerConfig
+from penstock.config.property import ConfigError, Property
+from penstock.config.settings import coordinators, group
+from penstock.groups.consumer.assignors import ASSIGNORS
+from penstock.groups.consumer.context import ConsumerSettings
+from penstock.groups.share.context import ShareSettings
+
+
+def consumer_settings(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerSettings:
+    def value(own: Property[int], broker: Property[int]) -> int:
+        return _value(config, overrides, own, broker)
+
+    policy = config[coordinators.GROUP_CONSUMER_MIGRATION_POLICY]
+    configured = config[coordinators.GROUP_CONSUMER_ASSIGNORS]
+    return ConsumerSettings(
+        size_max=config[coordinators.GROUP_CONSUMER_MAX_SIZE],
+        session_timeout_ms=value(
+            group.CONSUMER_SESSION_TIMEOUT_MS, coordinators.GROUP_CONSUMER_SESSION_TIMEOUT_MS
+        ),
+        heartbeat_interval_ms=value(
+            group.CONSUMER_HEARTBEAT_INTERVAL_MS, coordinators.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS
+        ),
+        assignment_interval_ms=value(
+            group.CONSUMER_ASSIGNMENT_INTERVAL_MS, coordinators.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS
+        ),
+        assignors=tuple(name for name in configured if name in ASSIGNORS) or tuple(ASSIGNORS),
+        allows_upgrade=policy in ("upgrade", "bidirectional"),
+        allows_downgrade=policy in ("downgrade", "bidirectional"),
+        classic_size_max=config[coordinators.GROUP_MAX_SIZE],
+    )
+
+
+def share_settings(config: BrokerConfig, overrides: Mapping[str, str]) -> ShareSettings:
+    def value(own: Property[int], broker: Property[int]) -> int:
+        return _value(config, overrides, own, broker)
+
+    return ShareSettings(
+        size_max=config[coordinators.GROUP_SHARE_MAX_SIZE],
+        session_timeout_ms=value(group.SHARE_SESSION_TIMEOUT_MS, coordinators.GROUP_SHARE_SESSION_TIMEOUT_MS),
+        heartbeat_interval_ms=value(
+            group.SHARE_HEARTBEAT_INTERVAL_MS, coordinators.GROUP_SHARE_HEARTBEAT_INTERVAL_MS
+        ),
+        assignment_interval_ms=value(
+            group.SHARE_ASSIGNMENT_INTERVAL_MS, coordinators.GROUP_SHARE_ASSIGNMENT_INTERVAL_MS
+        ),
+    )
+
+
+def _value(
+    config: BrokerConfig, overrides: Mapping[str, str], own: Property[int], broker: Property[int]
+) -> int:
+    text = overrides.get(own.name)
+    if text is None:
+        return config[broker]
+    try:
+        value = own.parse(text)
+    except ConfigError:
+        return config[broker]  # written by another version
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,339 @@
+"""A broker's life: put the parts together, start in order, stop in the reverse.
+
+Start: take the data directory, recover its logs, bind, take part in the metadata quorum, register with its leader,
+catch up to the registration, open the partitions, serve.
+Stop: hand leaderships over, end what runs by itself, leave the quorum, accept nobody, answer what is in flight, sync
+and close every log, leave the clean mark.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
+from penstock.cluster.controller.min_isr_default import warn_of_other_value
+from penstock.cluster.controller.scram_credentials import NewUser
+from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
+from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
+from penstock.cluster.metadata.applied import AppliedMetadata
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.quorum.start import start_quorum
+from penstock.cluster.raft.errors import RaftError
+from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
+from penstock.config.live import LiveConfig
+from penstock.config.property import ConfigError
+from penstock.config.settings import logs, network
+from penstock.runtime.offload import Offload, OffloadPool
+from penstock.security.cluster_secret import ClusterSecret
+from penstock.security.dialer import Dialer
+from penstock.server.broker.disk_watch import DiskWatch
+from penstock.server.broker.parts import Dialects, Parts
+from penstock.server.broker.secret_file import begin_secret, keep_secret, known_secret
+from penstock.server.connections import Connections
+from penstock.server.context import Services
+from penstock.server.descriptors import share_out
+from penstock.server.listener_changes import ListenerChanges
+from penstock.server.listeners import advertised_endpoints
+from penstock.server.network import ListenFailed
+from penstock.server.ports import Ports
+from penstock.storage.directory import metadata_files
+from penstock.storage.errors import LogError
+from penstock.storage.flusher import Flusher
+from penstock.storage.ring import SyncRing
+from penstock.storage.store.log_store import LogStore
+
+log = logging.getLogger(__name__)
+
+_SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal commit
+_READ_THREADS = 4
+_CHECK_THREADS = 1  # one at a time: what a batch grows to is held in memory
+_DRAIN_MS_MAX = 10_000
+
+_REFUSALS = (ConfigError, ListenFailed, LogError, MetadataError, RaftError, NotAdmitted, JoinFailed)
+
+
+class StartFailed(Exception):
+    """The broker cannot start; the message is one line that says why and what to do."""
+
+
+class Broker:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        ports: Ports,
+        *,
+        dialects: Dialects = lambda _services: {},
+        join: Sequence[tuple[str, int]] = (),
+        users: Sequence[NewUser] = (),
+        secret: bytes | None = None,
+        find_secret: Callable[[str], bytes | None] = lambda _cluster_id: None,
+    ) -> None:
+        """`join` names members of a running cluster, for a node that has not been part of it yet.
+
+        `secret` is that of the cluster, unless the data directory has it; a new cluster makes one. `find_secret` looks
+        for it by the id of the cluster to join.
+
+        `users` are those that a new cluster begins with.
+        """
+        self._config = config
+        self._join = tuple(join)
+        self._users = tuple(users)
+        self._given_secret, self._find_secret = secret, find_secret
+        self._dialects = dialects
+        self._ports = ports
+        self._cleanup = contextlib.AsyncExitStack()
+        self._descriptors = share_out(ports.descriptor_limit())
+        self._settings = LiveConfig(config)
+        self._bound: dict[str, Endpoint] = {}
+        self._parts: Parts | None = None
+        self._lifecycle: Lifecycle | None = None
+        self.connections = Connections()
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """Where it listens now."""
+        return list(self._bound.values())
+
+    @property
+    def parts(self) -> Parts:
+        """There once it has begun to start, and has opened its logs."""
+        assert self._parts is not None, "the broker has not been started"
+        return self._parts
+
+    @property
+    def services(self) -> Services:
+        return self.parts.services
+
+    @property
+    def secret(self) -> ClusterSecret:
+        return self.services.secret
+
+    async def start(self) -> None:
+        """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
+        try:
+            await self._start()
+        except _REFUSALS as error:
+            await self._cleanup.aclose()
+            raise StartFailed(str(error)) from error
+        except OSError as error:
+            await self._cleanup.aclose()
+            raise StartFailed(
+                f"cannot use the data directory {self._directory()}: {error.strerror or error}. Give one that "
+                "can be written with --data DIR"
+            ) from error
+        except BaseException:
+            await self._cleanup.aclose()
+            raise
+
+    async def stop(self) -> None:
+        """Stop gracefully: what was acknowledged is synced anyway, but the next start need not recover."""
+        await self._cleanup.aclose()
+
+    async def evicted(self) -> str:
+        """Wait until the cluster has no place for this broker any more, and give the reason. It is to be stopped."""
+        assert self._lifecycle is not None, "it has been started"
+        return await self._lifecycle.evicted()
+
+    def abandon(self) -> None:
+        """Do nothing of what a stop does: what this broker ran on is gone."""
+        self._cleanup.pop_all()
+
+    def _directory(self) -> str:
+        directories = self._config.log_dirs
+        if len(directories) != 1:
+            raise ConfigError(
+                f"log.dirs must name one directory, not {len(directories)}: {','.join(directories)}"
+            )
+        return directories[0]
+
+    async def _start(self) -> None:
+        parts = self._parts = await self._make_parts()
+        services, quorum, access = parts.services, parts.quorum, parts.access
+        self._cleanup.push_async_callback(parts.peers.close)
+        self._cleanup.callback(services.metrics.loop_lag.stop)
+        services.metrics.loop_lag.start()
+        await self._watch_disk(parts.disk_watch)
+        self._cleanup.callback(parts.identity.stop)
+        await parts.identity.start()
+        self._cleanup.push_async_callback(parts.server.stop, _DRAIN_MS_MAX)
+        for endpoint in await parts.server.listen(list(self._config.listeners)):
+            self._bound[endpoint.name] = endpoint
+        advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
+        await self._start_quorum(parts, advertised[self._config.inter_broker_listener])
+        if quorum.is_active:
+            await parts.controller.bootstrap(users=self._users)
+        if not quorum.is_alone:  # the others need this node's vote before any of them can serve
+            await parts.server.start()
+        lifecycle = self._lifecycle = self._make_lifecycle(parts, list(advertised.values()))
+        for failures in (parts.replicas.disk_failures, quorum.failures):
+            failures.subscribe(parts.replicas.disk.failed)
+            failures.subscribe(lifecycle.on_disk_failure)
+        await lifecycle.register()
+        parts.store.broker_epoch = access.broker_epoch
+        await parts.metadata.reached(access.broker_epoch)
+        warn_of_other_value(parts.metadata.image, self._config)
+        self._cleanup.push_async_callback(parts.partitions.stop)
+        await parts.partitions.start(
+            partial(self._register_lost_records, lifecycle, parts.store, parts.metadata)
+        )
+        services.is_ready = True
+        if quorum.is_alone:
+            await parts.server.start()
+        parts.metadata.subscribe(partial(self._follow_listeners, parts.listeners))
+        await parts.listeners.follow()
+        self._cleanup.push_async_callback(lifecycle.leave)
+        await lifecycle.start()
+
+    async def _make_parts(self) -> Parts:
+        """Open the logs, and make all else that a broker consists of."""
+        ports, config = self._ports, self._config
+        reads = self._threads(_READ_THREADS, "penstock-read")
+        syncs = self._threads(_SYNC_THREADS, "penstock-sync")
+        known = known_secret(ports.files, self._directory(), self._given_secret)
+        secret = ClusterSecret(ports.randomness, known, self._find_secret)
+        dialer = Dialer(
+            self._settings,
+            ports.network,
+            ports.liveness,
+            secret,
+            client_id=f"penstock-broker-{config.node_id}",
+        )
+        ring = self._ring()
+        store = await self._open_store(dialer, secret, reads, ring)
+        flusher = Flusher(syncs, ports.clock, max(1, self._descriptors.for_logs // 4), ring, store.journal)
+        self._cleanup.push_async_callback(store.close, flusher)
+        return Parts(
+            ports,
+            self._settings,
+            store,
+            flusher,
+            dialer,
+            secret=secret,
+            connections=self.connections,
+            bound=self._bound,
+            reads=reads,
+            checks=self._threads(_CHECK_THREADS, "penstock-check"),
+            descriptors=self._descriptors,
+            dialects=self._dialects,
+        )
+
+    async def _register_lost_records(
+        self, lifecycle: Lifecycle, store: LogStore, metadata: AppliedMetadata
+    ) -> None:
+        store.broker_epoch = await lifecycle.register_lost_records(new_uuid(self._ports.randomness))
+        await metadata.reached(store.broker_epoch)
+
+    async def _follow_listeners(self, listeners: ListenerChanges, delta: MetadataDelta) -> None:
+        if (ResourceType.BROKER, str(self._config.node_id)) in delta.configs_changed:
+            await listeners.follow()
+
+    async def _open_store(
+        self, dialer: Dialer, secret: ClusterSecret, reads: Offload, ring: SyncRing | None
+    ) -> LogStore:
+        files, randomness = self._ports.files, self._ports.randomness
+        meta = metadata_files.read_meta(files, self._directory())
+        own_cluster_id = secret.cluster_id = None if meta is None else meta.cluster_id
+        cluster_id = await self._cluster_to_join(dialer, own_cluster_id)
+        store = LogStore.open(
+            self._directory(),
+            files=files,
+            node_id=self._config.node_id,
+            new_cluster_id=lambda: cluster_id or new_cluster_id(randomness),
+            new_directory_id=partial(new_uuid, randomness),
+            clock=self._ports.clock,
+            offload=reads,
+            open_files_max=self._descriptors.for_logs,
+            producer_expiration_ms=self._config[logs.PRODUCER_ID_EXPIRATION_MS],
+            journal_bytes=self._config[logs.JOURNAL_BYTES],
+            ring=ring,
+        )
+        if cluster_id not in (None, store.cluster_id):
+            await store.close(None)
+            raise NotAdmitted(
+                f"{store.directory} belongs to cluster {store.cluster_id}, and the one to join is {cluster_id}: give "
+                "an empty data directory with --data DIR, or join the cluster it belongs to"
+            )
+        secret.cluster_id = store.cluster_id
+        keep_secret(files, store.directory, secret)
+        return store
+
+    async def _watch_disk(self, watch: DiskWatch) -> None:
+        await watch.measure()
+        task = asyncio.get_running_loop().create_task(watch.run(), name="disk space")
+
+        async def end() -> None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        self._cleanup.push_async_callback(end)
+
+    async def _cluster_to_join(self, dialer: Dialer, own_cluster_id: str | None) -> str | None:
+        """None for a node that joins nobody, or is a member already and returns while those named are down."""
+        if not self._join:
+            return None
+        try:
+            return await cluster_id_of(self._join, dialer.open, self._config.inter_broker_listener)
+        except JoinFailed as error:
+            if own_cluster_id is None:
+                raise
+            if isinstance(error, JoinRefused):
+                raise NotAdmitted(
+                    f"{self._directory()} belongs to cluster {own_cluster_id}, and the one to join does not know it "
+                    "(or has another token): give an empty data directory with --data DIR, or join the cluster it "
+                    "belongs to"
+                ) from error
+            log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
+            return None
+
+    async def _start_quorum(self, parts: Parts, endpoint: Endpoint) -> None:
+        self._cleanup.push_async_callback(parts.active.stop)
+        self._cleanup.push_async_callback(parts.access.close)
+        self._cleanup.push_async_callback(parts.quorum_peers.close)
+        await start_quorum(
+            parts.quorum,
+            parts.store,
+            parts.raft_log,
+            self._config,
+            endpoint=endpoint,
+            join=self._join,
+            randomness=self._ports.randomness,
+        )
+        self._cleanup.push_async_callback(parts.quorum.driver.stop)
+        secret, is_alone = parts.services.secret, parts.quorum.is_alone
+        if secret.value is None and (is_alone or parts.dialer.proves_secret):
+            begin_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
+
+    def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
+        store = parts.store
+        registration = BrokerRegistration(
+            broker_id=store.node_id,
+            incarnation_id=new_uuid(self._ports.randomness),
+            endpoints=endpoints,
+            rack=self._config[network.BROKER_RACK],
+            log_dirs=[store.directory_id],
+            previous_epoch=store.broker_epoch,
+        )
+        return Lifecycle(
+            parts.access,
+            registration,
+            store.cluster_id,
+            controller=parts.controller,
+            clock=self._ports.liveness,
+        )
+
+    def _threads(self, count: int, name: str) -> OffloadPool:
+        offload = self._ports.threads(count, name)
+        self._cleanup.callback(offload.close)
+        return offload
+
+    def _ring(self) -> SyncRing | None:
+        ring = self._ports.open_ring()
+        if ring is not None:
+            self._cleanup.callback(ring.close)
+        return ring

@@ -1,0 +1,36 @@
+"""The secret of the cluster in this broker's data directory: read, kept, made for a new cluster (ADR 19)."""
+
+from penstock.cluster.lifecycle import NotAdmitted
+from penstock.security.cluster_secret import SECRET_FILE, ClusterSecret
+from penstock.storage.directory.metadata_files import read_secret, write_secret
+from penstock.storage.files import FileSystem
+
+
+def known_secret(files: FileSystem, directory: str, given: bytes | None) -> bytes | None:
+    """What the data directory has, or what was given to this broker. Raises `NotAdmitted` when they differ."""
+    stored = read_secret(files, directory)
+    if stored is not None and given not in (None, stored):
+        raise NotAdmitted(
+            f"the token that was given is not that of {directory}/{SECRET_FILE}: leave it out, or remove the file if "
+            "the cluster has a new one"
+        )
+    return stored or given
+
+
+def keep_secret(files: FileSystem, directory: str, secret: ClusterSecret) -> None:
+    """Write it down, if it is known and not there yet."""
+    if secret.value is not None and read_secret(files, directory) is None:
+        write_secret(files, directory, secret.value)
+
+
+def begin_secret(files: FileSystem, directory: str, secret: ClusterSecret, *, is_alone: bool) -> None:
+    """A new cluster makes it. Raises `NotAdmitted` for a member of an older one that has none yet."""
+    if not is_alone:
+        raise NotAdmitted(
+            f"{directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of this "
+            "version know each other. Start this one with the token of another member (`penstock cluster token` prints "
+            "it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run `penstock cluster token "
+            f"--create --data {directory}`, and start the others with that"
+        )
+    secret.make()
+    keep_secret(files, directory, secret)

@@ -1,0 +1,1 @@
+"""From a frame to the handler of its API and back."""

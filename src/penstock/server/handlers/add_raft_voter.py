@@ -1,0 +1,32 @@
+"""AddRaftVoter (key 80), v0-v1: add a voter to the metadata quorum (KIP-853).
+
+A broker may add itself. Anybody else may only add a registered broker at its registered endpoints: nodes connect to
+voters, and prove the secret of the cluster to them.
+"""
+
+from typing import Any
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
+from penstock.security.operations import Operation
+from penstock.server.context import RequestContext
+from penstock.server.handlers.shared.quorum_requests import ask_quorum
+
+VERSIONS = range(2)
+
+
+def handle(ctx: RequestContext, request: AddRaftVoterRequest) -> Any:
+    if not ctx.may_in_cluster(Operation.ALTER):
+        return AddRaftVoterResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if not ctx.peer.is_broker and not _is_registered(ctx, request):
+        return AddRaftVoterResponse(
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message="A voter is a registered broker, at the addresses that it has registered",
+        )
+    return ask_quorum(ctx, request, AddRaftVoterResponse)
+
+
+def _is_registered(ctx: RequestContext, request: AddRaftVoterRequest) -> bool:
+    broker = ctx.broker.controller.image.brokers.get(request.voter_id)
+    known = [] if broker is None else [(each.name, each.host, each.port) for each in broker.endpoints]
+    return bool(known) and all((each.name, each.host, each.port) in known for each in request.listeners)

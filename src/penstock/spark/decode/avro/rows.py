@@ -1,0 +1,127 @@
+"""Decodes Avro: reads each body with its writer's schema and resolves it to the reader's, which gives the columns."""
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import fastavro
+from fastavro.read import SchemaResolutionError
+from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
+
+from penstock.spark.decode.avro.schema_registry import RegisteredSchema, fetch_schema
+from penstock.spark.decode.avro.types import refuse_empty_items, row_schema, without_other_logical_types
+from penstock.spark.decode.batch import DecoderError, Rejected
+from penstock.spark.decode.framing import split_frame
+from penstock.spark.decode.settings import AvroDecoder
+
+
+def row_decoder(settings: AvroDecoder, directory: str) -> "AvroRows":
+    def text(path: str) -> str:
+        return Path(directory, path).read_text(encoding="utf-8")
+
+    return AvroRows(
+        reader_schema=None if settings.reader_schema is None else text(settings.reader_schema),
+        schemas={schema_id: text(path) for schema_id, path in settings.schemas.items()},
+        registry_url=settings.registry_url,
+        framed=settings.framed,
+        allows_null=settings.allow_null,
+    )
+
+
+class AvroRows:
+    """`schemas` are texts by id. `reader_schema`, by default the newest of them, gives the columns.
+
+    With `registry_url`, each worker fetches an id that is not among `schemas` from there, once.
+    """
+
+    def __init__(
+        self,
+        *,
+        reader_schema: str | None,
+        schemas: Mapping[int, str],
+        registry_url: str | None = None,
+        framed: bool = True,
+        allows_null: bool = False,
+    ) -> None:
+        if reader_schema is None and not schemas:
+            raise DecoderError(
+                "avro: say what rows look like: a file as `reader_schema`, or as one of `schemas`"
+            )
+        self._reader_text = reader_schema if reader_schema is not None else schemas[max(schemas)]
+        self._schemas = dict(schemas)
+        self._registry_url = registry_url
+        self._framed = framed
+        self.allows_null = allows_null
+        self.schema: T.StructType = row_schema(_parsed(RegisteredSchema(text=self._reader_text)))
+        for schema_id, text in self._schemas.items():
+            try:
+                _parsed(RegisteredSchema(text=text))
+            except DecoderError as error:
+                raise DecoderError(f"schema {schema_id}: {error}") from None
+
+    def reader(self) -> Callable[[bytes], Any]:
+        wanted = _parsed(RegisteredSchema(text=self._reader_text))
+        if not self._framed:
+            return lambda value: _read(value, wanted, None, "the schema")
+        parsed: dict[int, Any] = {}
+
+        def read(value: bytes) -> Any:
+            schema_id, body = split_frame(value)
+            if schema_id not in parsed:
+                parsed[schema_id] = self._written_with(schema_id)
+            return _read(body, parsed[schema_id], wanted, f"schema {schema_id}")
+
+        return read
+
+    def _written_with(self, schema_id: int) -> Any:
+        if schema_id in self._schemas:
+            return _parsed(RegisteredSchema(text=self._schemas[schema_id]))
+        found = fetch_schema(self._registry_url, schema_id) if self._registry_url is not None else None
+        if found is None:
+            raise Rejected(f"unknown schema id {schema_id}")
+        try:
+            return _parsed(found)
+        except DecoderError as error:
+            raise Rejected(f"schema {schema_id} cannot be used: {error}") from None
+
+    def column(self, rows: Sequence[Any], index: int) -> list[Any]:
+        name = self.schema.fields[index].name
+        return [None if row is None else row.get(name) for row in rows]
+
+
+def _parsed(schema: RegisteredSchema) -> Any:
+    named: dict[str, Any] = {}
+    try:
+        for text in (*schema.references, schema.text):
+            parsed = fastavro.parse_schema(without_other_logical_types(json.loads(text)), named_schemas=named)
+            refuse_empty_items(parsed, named)
+    except DecoderError:
+        raise
+    except fastavro.schema.UnknownType as error:
+        raise DecoderError(f"not an Avro schema: there is no type {error.name}") from None
+    except (ValueError, KeyError, TypeError, fastavro.schema.SchemaParseException) as error:
+        raise DecoderError(f"not an Avro schema: {type(error).__name__}: {error}") from None
+    return parsed
+
+
+def _read(body: bytes, written: Any, wanted: Any, name: str) -> Any:
+    stream = io.BytesIO(body)
+    try:
+        row = fastavro.schemaless_reader(stream, written, wanted)
+    except EOFError:
+        raise Rejected(f"truncated: the Avro body of {len(body)} bytes ends before {name} does") from None
+    except SchemaResolutionError as error:
+        raise Rejected(f"{name} does not fit the columns: {_one_line(error)}") from None
+    except UnicodeDecodeError:
+        raise Rejected(f"not Avro of {name}: a string is not UTF-8") from None
+    except (IndexError, KeyError, ValueError, OverflowError, TypeError, MemoryError, RecursionError) as error:
+        raise Rejected(f"not Avro of {name}: {_one_line(error)}") from None
+    if stream.tell() < len(body):
+        raise Rejected(f"{len(body) - stream.tell()} bytes after the end of the Avro body of {name}")
+    return row
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

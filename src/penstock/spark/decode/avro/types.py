@@ -1,0 +1,148 @@
+"""Maps Avro schemas to Spark types. Pure.
+
+A union with null is a column that may be null; int with long and float with double are the wider of the two. A union of
+anything else has no column type: a reader schema can leave the field out. Logical types: timestamps, dates and decimals
+are what they say; a uuid is its text, a time of day or a duration the number or bytes that it is written as.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
+
+from penstock.spark.decode.batch import DecoderError
+
+_PRIMITIVE: dict[str, T.DataType] = {
+    "boolean": T.BooleanType(),
+    "int": T.IntegerType(),
+    "long": T.LongType(),
+    "float": T.FloatType(),
+    "double": T.DoubleType(),
+    "bytes": T.BinaryType(),
+    "string": T.StringType(),
+}
+_LOGICAL: dict[str, T.DataType] = {
+    "date": T.DateType(),
+    "timestamp-millis": T.TimestampType(),
+    "timestamp-micros": T.TimestampType(),
+    "local-timestamp-millis": T.TimestampNTZType(),
+    "local-timestamp-micros": T.TimestampNTZType(),
+}
+_WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
+
+
+def row_schema(schema: Any) -> T.StructType:
+    """Return the columns of a record schema in fastavro's parsed form, with its references resolved."""
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        raise DecoderError("the Avro schema is no record: only a record has columns")
+    found = _record(schema, {}, "")
+    assert isinstance(found, T.StructType)
+    return found
+
+
+def without_other_logical_types(schema: Any) -> Any:
+    """Remove the logical types that have no type in Spark."""
+    if isinstance(schema, list):
+        return [without_other_logical_types(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {
+        key: without_other_logical_types(value) if key in ("type", "fields", "items", "values") else value
+        for key, value in schema.items()
+    }
+    if kept.get("logicalType") not in (None, "decimal", *_LOGICAL):
+        del kept["logicalType"]
+    return kept
+
+
+def refuse_empty_items(schema: Any, named: Mapping[str, Any]) -> None:
+    """Refuse arrays of items of no bytes: a record of ten bytes could fill the memory with them."""
+    if isinstance(schema, list):
+        for each in schema:
+            refuse_empty_items(each, named)
+    elif isinstance(schema, dict):
+        if schema["type"] == "array" and _is_empty(schema["items"], named, frozenset()):
+            raise DecoderError("an array of what takes no bytes is not read")
+        for field in schema.get("fields", ()):
+            refuse_empty_items(field["type"], named)
+        for inner in ("items", "values"):
+            refuse_empty_items(schema.get(inner), named)
+
+
+def _is_empty(schema: Any, named: Mapping[str, Any], within: frozenset[str]) -> bool:
+    if isinstance(schema, str):
+        if schema in within:
+            return True
+        return schema == "null" or (schema in named and _is_empty(named[schema], named, within | {schema}))
+    if isinstance(schema, list):
+        return False  # a union has at least its index byte
+    if schema["type"] == "record":
+        inside = within | {schema["name"]}
+        return all(_is_empty(field["type"], named, inside) for field in schema["fields"])
+    if schema["type"] == "fixed":
+        return not schema["size"]
+    return bool(schema["type"] == "null")
+
+
+def _record(schema: Mapping[str, Any], named: dict[str, Any], path: str) -> T.DataType:
+    name = schema["name"]
+    if named.get(name, schema) is _OPEN:
+        raise DecoderError(f"{path}: {name} contains itself, which columns cannot")
+    if not schema["fields"]:
+        raise DecoderError(f"{path or name}: a record without fields has no columns")
+    named[name] = _OPEN
+    columns = T.StructType()
+    for field in schema["fields"]:
+        inner = f"{path}.{field['name']}" if path else field["name"]
+        kind, nullable = _with_null(field["type"], named, inner)
+        columns.add(field["name"], kind, nullable)
+    named[name] = schema
+    return columns
+
+
+_OPEN = object()
+
+
+def _with_null(schema: Any, named: dict[str, Any], path: str) -> tuple[T.DataType, bool]:
+    if not isinstance(schema, list):
+        return _type(schema, named, path), False
+    members = [each for each in schema if each != "null"]
+    nullable = len(members) < len(schema)
+    if len(members) == 1:
+        return _type(members[0], named, path), nullable
+    primitives = frozenset(each for each in members if isinstance(each, str))
+    if len(primitives) == len(members) and primitives in _WIDER:
+        return _PRIMITIVE[_WIDER[primitives]], nullable
+    names = " and ".join(str(each if isinstance(each, str) else each.get("type")) for each in members)
+    raise DecoderError(f"{path}: a union of {names} has no column type; leave it out in a `reader_schema`")
+
+
+def _type(schema: Any, named: dict[str, Any], path: str) -> T.DataType:
+    if isinstance(schema, str):
+        if schema in _PRIMITIVE:
+            return _PRIMITIVE[schema]
+        if schema in named:
+            if named[schema] is _OPEN:
+                raise DecoderError(f"{path}: {schema} contains itself, which columns cannot")
+            return _type(named[schema], named, path)
+        raise DecoderError(f"{path}: {schema} alone has no column type")
+    kind = schema["type"]
+    logical = schema.get("logicalType")
+    if logical in _LOGICAL:
+        return _LOGICAL[logical]
+    if logical == "decimal":
+        return T.DecimalType(schema["precision"], schema.get("scale", 0))
+    if kind == "record":
+        return _record(schema, named, path)
+    if kind in ("enum", "fixed"):
+        named[schema["name"]] = schema
+        if kind == "fixed" and not schema["size"]:
+            raise DecoderError(f"{path}: a fixed of no bytes has no column type")
+        return T.StringType() if kind == "enum" else T.BinaryType()
+    if kind == "array":
+        element, nullable = _with_null(schema["items"], named, f"{path}[]")
+        return T.ArrayType(element, nullable)
+    if kind == "map":
+        value, nullable = _with_null(schema["values"], named, f"{path}{{}}")
+        return T.MapType(T.StringType(), value, nullable)
+    return _type(kind, named, path)

@@ -1,0 +1,110 @@
+"""Decodes a batch of values to Arrow columns, with the reasons for rejected ones. Pure."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import DataType, StructType
+
+NULL_VALUE = "null value"
+_TEXT_LENGTH_MAX = 60
+
+
+class DecoderError(ValueError):
+    """The settings of a decoder are wrong; the message says what to change."""
+
+
+class Rejected(Exception):
+    """The record does not decode; the message is the reason in its dead letter."""
+
+
+class Skipped(Exception):
+    """The source does not want the record: it is neither a row nor a dead letter."""
+
+
+class RowDecoder(Protocol):
+    """Created on the driver, pickled, used by workers."""
+
+    @property
+    def schema(self) -> StructType: ...
+
+    @property
+    def allows_null(self) -> bool: ...
+
+    def reader(self) -> Callable[[bytes], Any]:
+        """Return a function from a value to a row, which may raise `Rejected` or `Skipped`; once for each task."""
+
+    def column(self, rows: Sequence[Any], index: int) -> list[Any]:
+        """Return the values of one column; a row that is None has only nulls."""
+
+
+def arrow_type(kind: DataType) -> pa.DataType:
+    """Return the Arrow type that Spark uses for a type of its own."""
+    schema = to_arrow_schema(StructType().add("column", kind), timezone="UTC")
+    found: pa.DataType = schema.field(0).type
+    return found
+
+
+class BatchDecoder:
+    """Runs one decoder in one task."""
+
+    __slots__ = ("_allows_null", "_decoder", "_read", "_types", "names")
+
+    def __init__(self, decoder: RowDecoder) -> None:
+        self._decoder = decoder
+        self._read = decoder.reader()
+        self._allows_null = decoder.allows_null
+        self.names = decoder.schema.names
+        self._types = [arrow_type(field.dataType) for field in decoder.schema.fields]
+
+    def decode(
+        self, values: Sequence[bytes | None]
+    ) -> "tuple[list[pa.Array[Any]], list[str | None], list[int]]":
+        """Return the columns, the reasons for rejects, and the indexes of the values that were not skipped."""
+        rows: list[Any] = []
+        errors: list[str | None] = []
+        wanted: list[int] = []
+        for at, value in enumerate(values):
+            row, error = None, None
+            try:
+                if value is not None:
+                    row = self._read(value)
+                elif not self._allows_null:
+                    error = NULL_VALUE
+            except Rejected as rejected:
+                error = str(rejected)
+            except Skipped:
+                continue
+            rows.append(row)
+            errors.append(error)
+            wanted.append(at)
+        return self._columns(rows, errors), errors, wanted
+
+    def _columns(self, rows: list[Any], errors: list[str | None]) -> "list[pa.Array[Any]]":
+        """Build the columns. A value that Arrow refuses, such as a long decimal, rejects only its own record."""
+        try:
+            return [pa.array(self._decoder.column(rows, at), kind) for at, kind in enumerate(self._types)]
+        except (pa.ArrowException, ValueError, OverflowError, TypeError):
+            for number, row in enumerate(rows):
+                fault = None if row is None else self._fault(row)
+                if fault is not None:
+                    rows[number], errors[number] = None, fault
+            return [pa.array(self._decoder.column(rows, at), kind) for at, kind in enumerate(self._types)]
+
+    def _fault(self, row: Any) -> str | None:
+        for at, kind in enumerate(self._types):
+            (value,) = self._decoder.column([row], at)
+            try:
+                pa.array([value], kind)
+            except (pa.ArrowException, ValueError, OverflowError, TypeError):
+                field = self._decoder.schema.fields[at]
+                return f"{field.name}: {shortened(value)} does not fit {field.dataType.simpleString()}"
+        return None
+
+
+def shortened(value: object) -> str:
+    """Shorten a value for a message."""
+    text = str(value) if isinstance(value, (int, float)) or value is None else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= _TEXT_LENGTH_MAX else text[: _TEXT_LENGTH_MAX - 1] + "…"

@@ -1,0 +1,278 @@
+"""Plain Parquet directories, with commits. `manifest` describes what is on disk.
+
+The live files are those that any reader of the directory sees: `*.parquet` outside `_penstock`. Tasks write to
+`_penstock/staging`; one link decides a commit, which is then applied by moving files. If a writer stops between the
+two, the next one to open the table finishes its commit. All of it happens under the table's lock, so that readers of
+this module never see half a commit; a reader that lists the directory may see the first files of a batch before the
+last.
+"""
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from penstock.spark.lake.compaction import Candidate, merge_small_files
+from penstock.spark.lake.conditions import Condition, arrow_expression
+from penstock.spark.lake.disk import Disk
+from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.files import DataFile, FileLayout, staged_path
+from penstock.spark.lake.parquet.manifest import (
+    COMMITS,
+    LOCK,
+    PENDING,
+    STAGING,
+    TABLE_FILE,
+    Manifest,
+    decode_manifest,
+    decode_table,
+    encode_manifest,
+    encode_table,
+    query_directory,
+)
+from penstock.spark.lake.partitions import value_of, values_in
+from penstock.spark.lake.shares import DatasetShare, dataset_shares
+from penstock.spark.lake.table import (
+    Batch,
+    Commit,
+    Compaction,
+    Share,
+    Size,
+    Table,
+    TableState,
+    Version,
+)
+
+
+class ParquetTable(Table):
+    can_widen = True
+
+    def __init__(
+        self,
+        path: str,
+        disk: Disk | None = None,
+        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        super().__init__(path, now_ms)
+        self._disk = disk or Disk()
+        self._new_id = new_id
+
+    def state(self) -> TableState | None:
+        content = self._disk.read(self._at(TABLE_FILE))
+        if content is None:
+            return None
+        schema, partition_by = decode_table(content)
+        return TableState(schema=schema, partition_by=partition_by)
+
+    def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
+        return FileLayout(root=self.path, schema=schema, partition_by=partition_by, staging=STAGING)
+
+    def commit(self, commit: Commit) -> bool:
+        with self._disk.locked(self._at(LOCK)):
+            self._finish_decided()
+            if commit.batch and self._last_batch(commit.batch.query_id) >= commit.batch.batch_id:
+                return False
+            self._change_schema(commit)
+            if commit.files or commit.replaces_all:
+                removed = sorted(self._live()) if commit.replaces_all else []
+                operation = "overwrite" if commit.replaces_all else "append"
+                self._decide(self._manifest(operation, list(commit.files), removed, commit.batch))
+        return True
+
+    def _change_schema(self, commit: Commit) -> None:
+        state = self.state()
+        fitted = self.fit(state, commit)
+        if state is None and any(self._live()):
+            raise TableError(
+                f"{self.path} holds Parquet files that Penstock did not write: choose another directory"
+            )
+        if state is None or fitted.change:
+            content = encode_table(fitted.change.schema, fitted.partition_by)
+            self._disk.write(self._at(TABLE_FILE), content)
+
+    def _manifest(
+        self, operation: str, added: list[DataFile], removed: list[str], batch: Batch | None = None
+    ) -> Manifest:
+        return Manifest(
+            attempt=self._new_id(),
+            operation=operation,
+            timestamp_ms=self._now_ms(),
+            query_id=batch.query_id if batch else None,
+            batch_id=batch.batch_id if batch else None,
+            added=added,
+            removed=removed,
+        )
+
+    def _decide(self, manifest: Manifest) -> None:
+        lost = [file.path for file in manifest.added if not self._disk.exists(self._staged(file.path))]
+        if lost:
+            raise TableError(
+                f"{lost[0]} of table {self.path} was removed before it was committed: write again"
+            )
+        self._disk.write(self._at(manifest.pending_path), encode_manifest(manifest))
+        if not self._disk.link(self._at(manifest.pending_path), self._at(manifest.path)):
+            raise TableError(f"table {self.path} was changed without its lock by another machine: try again")
+        self._apply(manifest)
+
+    def _apply(self, manifest: Manifest) -> None:
+        for file in manifest.added:
+            self._disk.move(self._staged(file.path), self._at(file.path))
+        for path in manifest.removed:
+            self._disk.remove(self._at(path))
+        self._disk.remove(self._at(manifest.pending_path))
+
+    def _finish_decided(self) -> None:
+        """Apply the commits that were decided and drop those that were not: their writer no longer has the lock."""
+        for name in self._disk.names(self._at(PENDING)):
+            content = self._disk.read(self._at(f"{PENDING}/{name}"))
+            if content is None:
+                continue
+            manifest = decode_manifest(content)
+            decided = self._disk.read(self._at(manifest.path))
+            if decided is not None and decode_manifest(decided).attempt == manifest.attempt:
+                self._apply(manifest)
+            else:
+                self._disk.remove(self._at(manifest.pending_path))
+
+    def _last_batch(self, query_id: str) -> int:
+        names = self._disk.names(self._at(query_directory(query_id)))
+        return max((int(name.removesuffix(".json")) for name in names), default=-1)
+
+    def live_paths(self) -> set[str]:
+        with self._disk.locked(self._at(LOCK)):
+            self._finish_decided()
+            return set(self._live())
+
+    def _live(self) -> Iterator[str]:
+        """Yield the data files as Spark and DuckDB see them: names with a leading dot or underscore are not data."""
+        for directory, inner, names in os.walk(self.path):
+            inner[:] = sorted(name for name in inner if name[0] not in "._" or "=" in name)
+            for name in sorted(names):
+                if name.endswith(".parquet") and name[0] not in "._":
+                    yield os.path.relpath(os.path.join(directory, name), self.path)
+
+    def size(self) -> Size:
+        paths = [self._at(path) for path in self.live_paths()]
+        return Size(
+            rows=sum(pq.read_metadata(path).num_rows for path in paths),
+            files=len(paths),
+            size_bytes=sum(self._disk.size_bytes(path) for path in paths),
+        )
+
+    def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
+        return list(self._shares(sorted(self.live_paths()), conditions))
+
+    def _shares(self, paths: list[str], conditions: Sequence[Condition] = ()) -> list[DatasetShare]:
+        state = self._existing()
+        format_, files = ds.ParquetFileFormat(), fs.LocalFileSystem()
+        fragments = [
+            format_.make_fragment(self._at(path), files, _partition_expression(path, state)) for path in paths
+        ]
+        dataset = ds.FileSystemDataset(fragments, state.schema, format_, files)
+        return dataset_shares(dataset, arrow_expression(conditions), state.schema)
+
+    def history(self, limit: int) -> list[Version]:
+        manifests = sorted(self._manifests(), key=lambda each: each.timestamp_ms, reverse=True)
+        return [_version(each) for each in manifests[:limit]]
+
+    def _manifests(self) -> Iterator[Manifest]:
+        for query in self._disk.names(self._at(COMMITS)):
+            for name in self._disk.names(self._at(f"{COMMITS}/{query}")):
+                content = self._disk.read(self._at(f"{COMMITS}/{query}/{name}"))
+                if content is not None:
+                    yield decode_manifest(content)
+
+    def compact(self, file_size_bytes: int) -> Compaction:
+        """Merge small files. Rows are read and written without the lock; only the exchange needs it."""
+        state = self._existing()
+        layout = self.layout(state.schema, state.partition_by)
+        merges = merge_small_files(self._candidates(state), file_size_bytes, layout, self._rows)
+        with self._disk.locked(self._at(LOCK)):
+            self._finish_decided()
+            live = set(self._live())
+            done = [merge for merge in merges if live.issuperset(merge.removed)]
+            added = [file for merge in done for file in merge.added]
+            removed = [path for merge in done for path in merge.removed]
+            if removed:
+                self._decide(self._manifest("compact", added, removed))
+        return Compaction(files_before=len(removed), files_after=len(added))
+
+    def _candidates(self, state: TableState) -> list[Candidate]:
+        return [
+            Candidate(
+                path=path,
+                size_bytes=self._disk.size_bytes(self._at(path)),
+                partition=values_in(path, state.partition_by),
+            )
+            for path in sorted(self.live_paths())
+        ]
+
+    def _rows(self, paths: list[str]) -> Iterator[pa.RecordBatch]:
+        names = self._existing().schema.names
+        for share in self._shares(paths):
+            yield from share.batches(names)
+
+    def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]:
+        """Remove task files that no commit took, and manifests that neither a replay nor a reader needs."""
+        with self._disk.locked(self._at(LOCK)):
+            self._finish_decided()
+            staged = [f"{STAGING}/{name}" for name in self._disk.names(self._at(STAGING))]
+            candidates = [*staged, *self._spent_manifests()]
+            oldest_ms = self._now_ms() - age_ms
+            found = [path for path in candidates if self._disk.modified_ms(self._at(path)) <= oldest_ms]
+            if not is_dry_run:
+                for path in found:
+                    self._disk.remove(self._at(path))
+        return found
+
+    def _spent_manifests(self) -> Iterator[str]:
+        """Yield all but the newest of each query, which records its last batch."""
+        for query in self._disk.names(self._at(COMMITS)):
+            names = self._disk.names(self._at(f"{COMMITS}/{query}"))
+            newest = max(names, key=lambda name: int(name.removesuffix(".json")), default=None)
+            yield from (f"{COMMITS}/{query}/{name}" for name in names if name != newest)
+
+    def _existing(self) -> TableState:
+        state = self.state()
+        if state is None:
+            raise TableError(f"there is no Parquet table at {self.path}")
+        return state
+
+    def _staged(self, path: str) -> str:
+        return self._at(staged_path(path, STAGING))
+
+    def _at(self, path: str) -> str:
+        return os.path.join(self.path, path)
+
+
+def open_table(path: str) -> ParquetTable:
+    return ParquetTable(path)
+
+
+def _partition_expression(path: str, state: TableState) -> ds.Expression | None:
+    expression: ds.Expression | None = None
+    texts = values_in(path, state.partition_by)
+    for name, text in zip(state.partition_by, texts, strict=True):
+        field = ds.field(name)
+        is_this = field.is_null() if text is None else field == value_of(text, state.schema.field(name).type)
+        expression = is_this if expression is None else expression & is_this
+    return expression
+
+
+def _version(manifest: Manifest) -> Version:
+    return Version(
+        version=manifest.attempt.split("-", 1)[0],
+        timestamp_ms=manifest.timestamp_ms,
+        operation=manifest.operation,
+        rows_added=sum(file.rows for file in manifest.added),
+        files_added=len(manifest.added),
+        files_removed=len(manifest.removed),
+        query_id=manifest.query_id,
+        batch_id=manifest.batch_id,
+    )

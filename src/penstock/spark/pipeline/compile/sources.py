@@ -1,0 +1,137 @@
+"""Reads sources: topics as streams or as ranges of records, and tables.
+
+Penstock's format and Spark's own connector take the same options; `source_format` chooses.
+"""
+
+import functools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.spark.lake.formats import TABLE_FORMATS
+from penstock.spark.lake.options import parse_options
+from penstock.spark.lake.reader import TableReader
+from penstock.spark.pipeline.compile.frames import ReadSource
+from penstock.spark.pipeline.core.model import Pipeline, Source, TableSource, TopicSource
+from penstock.spark.pipeline.core.positions import time_ms
+from penstock.spark.pipeline.progress.batch import Offsets
+
+
+def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
+    """Read topics as streams, and tables anew in each batch."""
+
+    def read(source: Source) -> DataFrame:
+        if isinstance(source, TableSource):
+            return read_table_anew(spark, pipeline, source)
+        reader = spark.readStream.format(pipeline.source_format)
+        return reader.options(**topic_options(pipeline, source)).load()
+
+    return read
+
+
+def read_ranges(
+    spark: SparkSession, pipeline: Pipeline, starts: Mapping[str, Offsets], ends: Mapping[str, Offsets]
+) -> ReadSource:
+    """Read the records of each topic source between offsets, and tables as they are now."""
+
+    def read(source: Source) -> DataFrame:
+        if isinstance(source, TableSource):
+            return read_table(spark, pipeline, source)
+        reader = spark.read.format(pipeline.source_format)
+        return reader.options(
+            **range_options(pipeline, source, starts[source.name], ends[source.name])
+        ).load()
+
+    return read
+
+
+def read_table(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
+    """Read a table as it is now."""
+    path = pipeline.resolve(source.path)
+    if source.format in TABLE_FORMATS:
+        reader = spark.read.format("penstock_lake").option("table_format", source.format)
+        return reader.options(**source.options).load(path)
+    return spark.read.format(source.format).options(**source.options).load(path)
+
+
+def read_table_anew(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
+    """Read a table of one of our formats as it is when a batch runs.
+
+    Spark plans the files of a table once for a query. So one task plans and reads them in each batch, which suits the
+    small side of a join. The columns are those of the start.
+    """
+    frame = read_table(spark, pipeline, source)
+    if source.format not in TABLE_FORMATS:
+        return frame
+    options = {**source.options, "path": pipeline.resolve(source.path), "table_format": source.format}
+    read = functools.partial(_read_lake, options, frame.columns)
+    return spark.range(0, 1, 1, 1).mapInArrow(read, frame.schema)
+
+
+def _read_lake(
+    options: Mapping[str, str], columns: Sequence[str], started_by: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Runs on a worker."""
+    for _ in started_by:
+        reader = TableReader(parse_options(options), columns)
+        for share in reader.partitions():
+            yield from reader.read(share)
+
+
+# -- options
+
+
+def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
+    options = {**_reading(pipeline, source), **_starting(source.starting)}
+    if source.max_offsets_per_trigger is not None:
+        options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
+    return {**options, **source.options}
+
+
+def range_options(pipeline: Pipeline, source: TopicSource, start: Offsets, end: Offsets) -> dict[str, str]:
+    """Return the options to read a topic between offsets."""
+    return {
+        **_reading(pipeline, source),
+        **_range_only(source.options),
+        "startingOffsets": offsets_json(start),
+        "endingOffsets": offsets_json(end),
+    }
+
+
+def _range_only(options: Mapping[str, str]) -> dict[str, str]:
+    """Remove options about the start and the speed of a stream."""
+    about_streams = ("starting", "ending", "maxoffsetspertrigger", "minoffsetspertrigger")
+    return {name: value for name, value in options.items() if not name.lower().startswith(about_streams)}
+
+
+def _reading(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
+    return {
+        # Skip aborted records by default; the file may set another isolation level.
+        "kafka.isolation.level": "read_committed",
+        **pipeline.client_options,
+        **_subscription(source),
+        "includeHeaders": "true",
+    }
+
+
+def _subscription(source: TopicSource) -> dict[str, str]:
+    if source.pattern is not None:
+        return {"subscribePattern": source.pattern}
+    return {"subscribe": ",".join(source.topics)}
+
+
+def _starting(starting: str) -> dict[str, str]:
+    if starting in ("earliest", "latest") or starting.lstrip().startswith("{"):
+        return {"startingOffsets": starting}
+    return {
+        "startingTimestamp": str(time_ms(starting)),
+        "startingOffsetsByTimestampStrategy": "latest",  # no record is that recent: start at the end
+    }
+
+
+def offsets_json(offsets: Offsets) -> str:
+    return json.dumps(
+        {topic: {str(each): at for each, at in parts.items()} for topic, parts in offsets.items()}
+    )

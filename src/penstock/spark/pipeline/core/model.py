@@ -1,0 +1,290 @@
+"""The model of a pipeline: sources, steps, outputs. The YAML form and the Python form both create these values.
+
+    pipeline: payments
+    bootstrap_servers: 127.0.0.1:9092
+    checkpoints: ./state/payments
+
+    sources:
+      orders:
+        topic: orders
+        decode: {json: {schema: "orderId STRING NOT NULL, amount DOUBLE, at TIMESTAMP"}}
+        expect: [{name: positive amount, rule: amount > 0, otherwise: dead-letter}]
+
+    steps:
+      - {name: paid, sql: "SELECT orderId, amount FROM orders WHERE amount < 1000"}
+
+    outputs:
+      payments: {from: paid, topic: payments, key: orderId}
+      history: {from: paid, table: ./lake/paid, partition_by: [day]}
+
+Fields are keys of the YAML file; a field `delay_ms` is the key `delay`, written as a duration. `Annotated[str, (…)]`
+lists the words that a field accepts. `line` is the line in the file (0: unknown; of a SqlStep, the line where its text
+begins), so that every error can name it.
+
+Sources and steps share one namespace: each is a view that SQL can read, in any order in the file; in the model each
+step comes after the steps that it reads. A frame that comes from a topic carries `_record` (topic, partition, offset,
+timestamp, key, value, headers) for as long as its steps keep that column; outputs drop it.
+"""
+
+import enum
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import msgspec
+
+from penstock.spark.decode.settings import Decoder, RawDecoder
+from penstock.spark.record_columns import RECORD
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+OUTPUT_MODES = ("append", "update", "complete")
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    line: int = 0
+
+
+# -- expectations
+
+
+class Otherwise(enum.Enum):
+    """The action for a row that breaks a rule."""
+
+    WARN = "warn"
+    DROP = "drop"
+    DEAD_LETTER = "dead-letter"
+    STOP = "stop"
+
+
+class Expectation(Part, frozen=True, kw_only=True):
+    name: str = ""
+    rule: str  # a SQL condition; null counts as broken
+    otherwise: Otherwise = Otherwise.DEAD_LETTER
+
+
+class Watermark(Part, frozen=True, kw_only=True):
+    column: str
+    delay_ms: int
+
+
+# -- sources
+
+
+class TopicSource(Part, frozen=True, kw_only=True):
+    name: str
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None  # instead of `topics`
+    decoder: Decoder = RawDecoder()
+    starting: str = "earliest"  # earliest, latest, offsets as JSON, or a time in ISO 8601
+    max_offsets_per_trigger: int | None = None
+    watermark: Watermark | None = None
+    expectations: tuple[Expectation, ...] = ()
+    options: dict[str, str] = {}  # passed to the Spark source unchanged
+
+    def reads(self, topic: str) -> bool:
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, topic) is not None
+        return topic in self.topics
+
+
+class TableSource(Part, frozen=True, kw_only=True):
+    """A table that each batch reads anew: the static side of a join."""
+
+    name: str
+    path: str
+    format: str = "delta"  # one of TABLE_FORMATS, or any format that Spark reads
+    options: dict[str, str] = {}
+
+
+Source = TopicSource | TableSource
+
+
+# -- steps
+
+PythonFunction = Callable[..., Any]
+
+
+class SqlStep(Part, frozen=True, kw_only=True):
+    """SQL over other sources and steps; its inputs are found in the text."""
+
+    kind: ClassVar = "sql"
+    shorthand: ClassVar = "query"
+
+    query: str
+
+
+class FilterStep(Part, frozen=True, kw_only=True):
+    kind: ClassVar = "filter"
+    shorthand: ClassVar = "condition"
+
+    condition: str
+
+
+class PythonStep(Part, frozen=True, kw_only=True):
+    """`function(frame, …)` gets the frames of `inputs` in order and returns a frame."""
+
+    kind: ClassVar = "python"
+    shorthand: ClassVar = "function"
+
+    function: str | PythonFunction  # "module:name" or "file.py:name" relative to the pipeline file
+
+
+class DedupeStep(Part, frozen=True, kw_only=True):
+    kind: ClassVar = "dedupe"
+    shorthand: ClassVar = "by"
+
+    by: tuple[str, ...]
+    within_ms: int | None = None  # needs a watermark; without it, state grows without bound
+
+
+class WindowStep(Part, frozen=True, kw_only=True):
+    """Windows over event time; the result has `window_start`, `window_end`, `by` and the aggregates."""
+
+    kind: ClassVar = "window"
+    shorthand: ClassVar = ""
+
+    on: str
+    size_ms: int | None = None
+    slide_ms: int | None = None
+    session_gap_ms: int | None = None  # instead of size and slide
+    by: tuple[str, ...] = ()
+    aggregates: dict[str, str] = {}  # column -> SQL aggregate
+
+
+class JoinStep(Part, frozen=True, kw_only=True):
+    """`inputs` are left and right; `on` is a condition over them by their names (`left.id = right.id`)."""
+
+    kind: ClassVar = "join"
+    shorthand: ClassVar = ""
+
+    on: str = ""  # only a cross join has none
+    how: Annotated[str, ("inner", "left", "right", "full", "left_semi", "left_anti", "cross")] = "inner"
+    select: str = "*"
+
+
+class StateStep(Part, frozen=True, kw_only=True):
+    """Spark's `transformWithState` (in pandas): `processor` is a StatefulProcessor class."""
+
+    kind: ClassVar = "state"
+    shorthand: ClassVar = ""
+
+    by: tuple[str, ...]
+    processor: str | type
+    schema: str
+    time_mode: Annotated[str, ("None", "ProcessingTime", "EventTime")] = "None"
+    output_mode: Annotated[str, ("append", "update")] = "append"
+
+
+Operation = SqlStep | FilterStep | PythonStep | DedupeStep | WindowStep | JoinStep | StateStep
+OPERATIONS: tuple[type[Operation], ...] = (
+    SqlStep,
+    FilterStep,
+    PythonStep,
+    DedupeStep,
+    WindowStep,
+    JoinStep,
+    StateStep,
+)
+
+
+class Step(Part, frozen=True, kw_only=True):
+    name: str
+    inputs: tuple[str, ...]  # names of sources and other steps, in the order that the operation expects
+    operation: Operation
+    watermark: Watermark | None = None  # set on the input before the operation
+    expectations: tuple[Expectation, ...] = ()  # checked on the result
+
+
+# -- outputs: each is a streaming query of its own
+
+
+class Sink(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of `write` and `writeStream`."""
+
+    format: str
+    options: dict[str, str]
+    batch_id_option: str | None = (
+        None  # in update mode, batches are written one by one, with their id in this option
+    )
+
+
+class Target(Part, frozen=True, kw_only=True):
+    """Where an output writes. A new kind of output is a subclass in `outputs`, listed in `outputs.TARGETS`."""
+
+    kind: ClassVar[str]  # its key in a YAML file
+    main: ClassVar[str] = ""  # the field that the value of that key sets; without one the value is `true`
+    modes: ClassVar[tuple[str, ...]] = OUTPUT_MODES
+
+    def sink(self, pipeline: "Pipeline") -> Sink:
+        raise NotImplementedError(f"{type(self).__name__}.sink")
+
+    def describe(self, partitions: Mapping[str, int] | None) -> str:
+        """Describe the target in one line. `partitions` has the number of partitions of the topics that exist."""
+        raise NotImplementedError(f"{type(self).__name__}.describe")
+
+    def select(self, frame: "DataFrame") -> "DataFrame":
+        """Return the frame to write. A ValueError says why it cannot be written."""
+        return frame.drop(RECORD)
+
+    def problems(self) -> Iterator[str]:
+        """Yield the errors that show without Spark and without a broker."""
+        return iter(())
+
+    @property
+    def writes_topic(self) -> str | None:
+        return None
+
+    def once_options(self, write_id: str) -> dict[str, str]:  # noqa: ARG002 - subclasses use it
+        """Return the options with which a batch write of this id is done once, however often it is tried."""
+        return {}
+
+
+class Output(Part, frozen=True, kw_only=True):
+    name: str
+    input: str
+    target: Target
+    mode: Annotated[str, OUTPUT_MODES] = "append"
+    trigger_ms: int | None = None  # instead of the pipeline's
+
+
+class Restart(Part, frozen=True, kw_only=True):
+    """How often a failed query is restarted, with a pause that doubles."""
+
+    attempts: Annotated[int, msgspec.Meta(ge=0)] = 5
+    within_ms: int = 600_000  # older failures do not count
+    backoff_ms: int = 1_000
+
+
+class Pipeline(Part, frozen=True, kw_only=True):
+    name: str
+    bootstrap_servers: str = "127.0.0.1:9092"
+    source_format: Annotated[str, ("penstock", "kafka")] = "penstock"  # kafka: Spark's own connector
+    checkpoints: str = ""  # a directory; empty: `.penstock/<name>` beside the file
+    dead_letter_topic: str = ""  # empty: `<name>.dlq`
+    trigger_ms: int = 1_000
+    kafka: dict[str, str] = {}  # client properties (security, isolation level)
+    spark: dict[str, str] = {}  # settings of the session
+    sources: tuple[Source, ...]
+    steps: tuple[Step, ...] = ()
+    outputs: tuple[Output, ...]
+    restart: Restart = Restart()
+    directory: str = "."  # the directory of the file, to which paths are relative
+    path: str = ""  # the file itself, for messages
+
+    @property
+    def file(self) -> str:
+        """The name of the pipeline in messages."""
+        return self.path or self.name
+
+    @property
+    def client_options(self) -> dict[str, str]:
+        """The options with which every source and sink connects to the brokers."""
+        given = {f"kafka.{name.removeprefix('kafka.')}": value for name, value in self.kafka.items()}
+        return {**given, "kafka.bootstrap.servers": self.bootstrap_servers}
+
+    def resolve(self, path: str) -> str:
+        """Make a path of the file absolute; a URL stays as it is."""
+        return path if "://" in path else os.path.abspath(os.path.join(self.directory, path))

@@ -1,0 +1,156 @@
+"""Plans the streaming queries of a pipeline, and the order in which `--once` runs them. Pure.
+
+Each output is a query, and each source or step that may reject rows has a query that writes its dead letters. A query
+is named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`; the part after the pipeline's name is the
+directory of its checkpoint. Spark ties a checkpoint to the sources of its query; with one dead-letter query for each
+source or step, a source can be added to the file without losing the checkpoints of others.
+
+Queries may feed each other through topics. `rounds` puts a query after those that write its topics; queries that feed
+each other in a cycle share a round, which is repeated until none of them reads new records.
+"""
+
+import os
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+
+from penstock.spark.pipeline.core.graph import reachable, upstream
+from penstock.spark.pipeline.core.model import Otherwise, Output, Pipeline, Source, TopicSource
+
+DEAD_LETTERS = "dead-letters"
+
+
+class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """One streaming query."""
+
+    key: str  # unique in the pipeline; the checkpoint's directory
+    name: str  # as Spark and the user know it
+    reads: tuple[TopicSource, ...]
+    output: Output | None = None  # None: the dead letters of `rejecting`
+    rejecting: str = ""
+    writes_topic: str | None = None
+    trigger_ms: int = 0
+
+    @property
+    def group(self) -> str:
+        """The consumer group to which its consumed offsets are committed."""
+        return f"penstock-pipeline.{self.name}"
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    queries: tuple[PlannedQuery, ...]
+    repeats: bool = False  # its queries feed each other
+
+
+def plan_queries(pipeline: Pipeline) -> tuple[PlannedQuery, ...]:
+    """Return the queries of a pipeline: its outputs in the file's order, then its dead letters."""
+    outputs = [_for_output(pipeline, output) for output in pipeline.outputs]
+    needed = upstream(pipeline, (output.input for output in pipeline.outputs))
+    rejecting = [name for name in _rejecting(pipeline) if name in needed]
+    return (*outputs, *(_for_dead_letters(pipeline, name) for name in rejecting))
+
+
+def dead_letter_topic(pipeline: Pipeline) -> str:
+    return pipeline.dead_letter_topic or f"{pipeline.name}.dlq"
+
+
+def _for_output(pipeline: Pipeline, output: Output) -> PlannedQuery:
+    return PlannedQuery(
+        key=output.name,
+        name=f"{pipeline.name}.{output.name}",
+        reads=_topics_of(pipeline, output.input),
+        output=output,
+        writes_topic=output.target.writes_topic,
+        trigger_ms=pipeline.trigger_ms if output.trigger_ms is None else output.trigger_ms,
+    )
+
+
+def _for_dead_letters(pipeline: Pipeline, rejecting: str) -> PlannedQuery:
+    key = f"{DEAD_LETTERS}.{rejecting}"
+    return PlannedQuery(
+        key=key,
+        name=f"{pipeline.name}.{key}",
+        reads=_topics_of(pipeline, rejecting),
+        rejecting=rejecting,
+        writes_topic=dead_letter_topic(pipeline),
+        trigger_ms=pipeline.trigger_ms,
+    )
+
+
+def _topics_of(pipeline: Pipeline, name: str) -> tuple[TopicSource, ...]:
+    names = upstream(pipeline, [name])
+    return tuple(each for each in pipeline.sources if isinstance(each, TopicSource) and each.name in names)
+
+
+def _rejecting(pipeline: Pipeline) -> list[str]:
+    found = [source.name for source in pipeline.sources if _source_rejects(source)]
+    return found + [
+        step.name
+        for step in pipeline.steps
+        if any(each.otherwise is Otherwise.DEAD_LETTER for each in step.expectations)
+    ]
+
+
+def _source_rejects(source: Source) -> bool:
+    return isinstance(source, TopicSource) and (
+        not source.decoder.accepts_all
+        or any(each.otherwise is Otherwise.DEAD_LETTER for each in source.expectations)
+    )
+
+
+# -- the order of `--once`
+
+
+def rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
+    """Return groups of queries, each after the groups that write its topics."""
+    feeds = {
+        reader.key: {
+            writer.key for writer in queries if any(may_read(source, writer) for source in reader.reads)
+        }
+        for reader in queries
+    }
+    reach = {key: reachable(feeds[key], feeds) for key in feeds}  # with itself, if it is in a cycle
+    by_key = {query.key: query for query in queries}
+    waiting, found = list(by_key), list[Round]()
+    while waiting:
+        ready = [key for key in waiting if not (reach[key] - _cycle(key, reach)).intersection(waiting)]
+        chosen = [key for key in ready if key not in reach[key]]
+        repeats = not chosen
+        if repeats:
+            chosen = [key for key in ready if key in _cycle(ready[0], reach)]
+        found.append(Round(queries=tuple(by_key[key] for key in chosen), repeats=repeats))
+        waiting = [key for key in waiting if key not in chosen]
+    return tuple(found)
+
+
+def may_read(source: TopicSource, writer: PlannedQuery) -> bool:
+    """Say whether the source reads the topic that the query writes."""
+    return writer.writes_topic is not None and source.reads(writer.writes_topic)
+
+
+def _cycle(key: str, reach: dict[str, set[str]]) -> set[str]:
+    """Return the queries of this one's cycle; empty if it is in none."""
+    return {other for other in reach[key] if key in reach[other]}
+
+
+# -- directories
+
+
+def checkpoint_root(pipeline: Pipeline) -> str:
+    """Return the directory or URL of the checkpoints."""
+    chosen = pipeline.checkpoints or os.path.join(".penstock", pipeline.name)
+    if urlsplit(chosen).scheme:
+        return chosen.rstrip("/")
+    return os.path.abspath(os.path.join(pipeline.directory, chosen))
+
+
+def state_directory(pipeline: Pipeline) -> str:
+    """Return the directory of the status and the lock: that of the checkpoints, if it is on this machine."""
+    root = checkpoint_root(pipeline)
+    parts = urlsplit(root)
+    if not parts.scheme:
+        return root
+    if parts.scheme == "file":
+        return parts.path
+    return os.path.abspath(os.path.join(pipeline.directory, ".penstock", pipeline.name))

@@ -1,0 +1,96 @@
+"""Outputs to topics: the sink of Penstock, or Spark's own where the pipeline chose it."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from penstock.spark.pipeline.core.model import Pipeline, Sink, Target
+from penstock.spark.pipeline.core.names import topic_name_problem
+from penstock.spark.record_columns import RECORD
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+EXACTLY_ONCE = "exactly-once"
+_PENSTOCK = "penstock"
+
+
+class TopicTarget(Target, frozen=True, kw_only=True):
+    kind = "topic"
+    main = "topic"
+
+    topic: str
+    key: str | None = None  # a SQL expression
+    value: str | None = None  # a SQL expression; without it the whole row as JSON
+    headers: dict[str, str] = msgspec.field(default_factory=dict)  # name -> SQL expression
+    delivery: Annotated[str, (EXACTLY_ONCE, "at-least-once")] = EXACTLY_ONCE
+    partitions: int | None = None  # of the topic, if it has to be created
+
+    @property
+    def writes_topic(self) -> str | None:
+        return self.topic
+
+    def problems(self) -> Iterator[str]:
+        if wrong := topic_name_problem(self.topic):
+            yield wrong
+
+    def sink(self, pipeline: Pipeline) -> Sink:
+        """Only Penstock's sink writes exactly once; Spark's connector may write records twice."""
+        options = {**pipeline.client_options, "topic": self.topic}
+        if pipeline.source_format != _PENSTOCK and self.delivery != EXACTLY_ONCE:
+            return Sink(format=pipeline.source_format, options=options)
+        options["delivery"] = self.delivery
+        return Sink(format=_PENSTOCK, options=options, batch_id_option="batch_id")
+
+    def describe(self, partitions: Mapping[str, int] | None) -> str:
+        return f"topic {describe_written(self.topic, self.partitions, partitions)}, {self.delivery}"
+
+    def select(self, frame: "DataFrame") -> "DataFrame":
+        """Return the columns key, value and headers."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - the file is read without Spark
+
+        columns = [] if self.key is None else [_bytes_or_text(frame, self.key).alias("key")]
+        if self.value is not None:
+            columns.append(_bytes_or_text(frame, self.value).alias("value"))
+        else:
+            row = [F.col(f"`{name}`") for name in frame.columns if name != RECORD]
+            columns.append(F.to_json(F.struct(*row)).alias("value"))
+        if self.headers:
+            headers = [
+                F.struct(
+                    F.lit(name).alias("key"),
+                    _bytes_or_text(frame, expression).cast("binary").alias("value"),
+                )
+                for name, expression in self.headers.items()
+            ]
+            columns.append(F.array(*headers).alias("headers"))
+        return frame.select(*columns)
+
+
+def _bytes_or_text(frame: "DataFrame", expression: str) -> "Column":
+    """Keep bytes and text; write anything else as its text, and a structure as JSON."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    column = F.expr(expression)
+    kind = frame.select(column.alias("value")).schema["value"].dataType.typeName()
+    if kind in ("string", "binary"):
+        return column
+    return F.to_json(column) if kind in ("struct", "array", "map") else column.cast("string")
+
+
+def describe_topic(topic: str, partitions: Mapping[str, int] | None) -> str:
+    if partitions is None:
+        return topic
+    count = partitions.get(topic)
+    return (
+        f"{topic} (missing)" if count is None else f"{topic} ({count} partition{'' if count == 1 else 's'})"
+    )
+
+
+def describe_written(topic: str, wanted: int | None, partitions: Mapping[str, int] | None) -> str:
+    """Describe a topic that is created when the pipeline starts, if it is missing."""
+    if partitions is None or topic in partitions:
+        return describe_topic(topic, partitions)
+    count = "the broker's number of" if wanted is None else wanted
+    return f"{topic} (will be created with {count} partition{'' if wanted == 1 else 's'})"

@@ -1,0 +1,119 @@
+"""Commits the offsets that a query has consumed to a consumer group, so that `group lag` shows pipelines.
+
+Nothing reads these offsets back: a query resumes from its checkpoint. So a thread of its own commits the newest ones
+only, and a broker that does not respond delays nothing else.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from penstock.client.blocking.client import GROUP, BlockingClient
+from penstock.client.settings import ClientSettings
+from penstock.protocol.messages import offset_commit
+from penstock.protocol.wire import ZERO_UUID
+from penstock.spark.pipeline.progress.batch import Offsets
+
+_DEADLINE_MS = 5_000
+_CLOSE_TIMEOUT_S = 10.0
+
+
+_BY_TOPIC_ID_FROM = 10  # versions from here on name topics by their ids
+
+
+def commit_request(
+    version: int, group: str, offsets: Offsets, topic_ids: Mapping[str, bytes]
+) -> offset_commit.OffsetCommitRequest:
+    """Build a commit without member and generation, like that of a consumer with assigned partitions."""
+    is_by_id = version >= _BY_TOPIC_ID_FROM
+    return offset_commit.OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=-1,
+        member_id="",
+        topics=[
+            offset_commit.OffsetCommitRequestTopic(
+                name="" if is_by_id else topic,
+                topic_id=topic_ids[topic] if is_by_id else ZERO_UUID,
+                partitions=[
+                    offset_commit.OffsetCommitRequestPartition(
+                        partition_index=partition, committed_offset=offset, committed_metadata=""
+                    )
+                    for partition, offset in partitions.items()
+                ],
+            )
+            for topic, partitions in offsets.items()
+            if topic in topic_ids
+        ],
+    )
+
+
+def first_error(response: offset_commit.OffsetCommitResponse) -> int:
+    codes = [partition.error_code for topic in response.topics for partition in topic.partitions]
+    return next((code for code in codes if code), 0)
+
+
+class OffsetPublisher:
+    """`publish` returns at once; `on_error` is called for the first of several failures."""
+
+    __slots__ = (
+        "_closing",
+        "_cluster",
+        "_is_failing",
+        "_on_error",
+        "_published",
+        "_thread",
+        "_wake",
+        "_wanted",
+    )
+
+    def __init__(self, settings: ClientSettings, on_error: Callable[[str], None]) -> None:
+        self._cluster = BlockingClient(msgspec.structs.replace(settings, deadline_ms=_DEADLINE_MS))
+        self._on_error = on_error
+        self._is_failing = False
+        self._wanted: dict[str, Offsets] = {}
+        self._published: dict[str, Offsets] = {}
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._work, name="pipeline-offsets", daemon=True)
+        self._thread.start()
+
+    def publish(self, by_group: Mapping[str, Offsets]) -> None:
+        self._wanted = dict(by_group)
+        self._wake.set()
+
+    def close(self) -> None:
+        """Publish the last offsets, within a timeout."""
+        self._closing = True
+        self._wake.set()
+        self._thread.join(_CLOSE_TIMEOUT_S)
+        self._cluster.close()
+
+    def _work(self) -> None:
+        is_last = False
+        while not is_last:
+            self._wake.wait()
+            self._wake.clear()
+            is_last = self._closing
+            for group, offsets in self._wanted.items():
+                if self._published.get(group) != offsets:
+                    self._commit(group, offsets)
+
+    def _commit(self, group: str, offsets: Offsets) -> None:
+        try:
+            topics = self._cluster.topics(offsets)
+            ids = {name: topic.topic_id for name, topic in topics.items()}
+            self._cluster.call_coordinator(
+                GROUP,
+                group,
+                offset_commit.API_KEY,
+                lambda version: commit_request(version, group, offsets, ids),
+                first_error,
+            )
+        except Exception as error:  # noqa: BLE001 - must not end a run
+            if not self._is_failing and not self._closing:
+                self._on_error(f"cannot commit the offsets of group {group}, will retry: {error}")
+            self._is_failing = True
+        else:
+            self._published[group] = offsets
+            self._is_failing = False

@@ -1,0 +1,107 @@
+"""Serves the metrics of a run to Prometheus on the loopback interface."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from penstock.observability.exposition import CONTENT_TYPE, Family, Kind, text
+from penstock.spark.pipeline.progress.status import RUNNING, QueryStatus, RunStatus
+
+Samples = list[tuple[dict[str, str], float]]
+
+# Name, type, help, field of QueryStatus. Fields in milliseconds are exported in seconds. Totals are those of this run.
+_METRICS: tuple[tuple[str, Kind, str, str], ...] = (
+    ("rows_total", "counter", "Rows read", "rows"),
+    ("input_rows_per_second", "gauge", "Rows that arrived a second, last batch", "input_rows_per_second"),
+    (
+        "processed_rows_per_second",
+        "gauge",
+        "Rows processed a second, last batch",
+        "processed_rows_per_second",
+    ),
+    ("lag_records", "gauge", "Records not read yet", "lag_records"),
+    ("lag_seconds", "gauge", "Age of the oldest record not read yet", "lag_seconds"),
+    ("batch_duration_seconds", "gauge", "Duration of the last batch with rows", "batch_duration_ms"),
+    ("last_batch_timestamp_seconds", "gauge", "Begin of the last batch", "last_batch_ms"),
+    ("state_rows", "gauge", "Rows kept as state", "state_rows"),
+    ("state_bytes", "gauge", "Memory of the state", "state_bytes"),
+    ("late_rows_total", "counter", "Rows dropped because the watermark had passed them", "late_rows"),
+    ("dead_letters_total", "counter", "Dead letters written", "dead_letters"),
+    ("failures_total", "counter", "Failures of the query", "failures"),
+)
+
+
+def exposition(status: RunStatus) -> str:
+    """Return all metrics of a run in the text exposition format."""
+
+    def samples(value_of: Callable[[QueryStatus], float | None]) -> Samples:
+        values = ((query.name, value_of(query)) for query in status.queries)
+        return [
+            ({"pipeline": status.pipeline, "query": name}, value)
+            for name, value in values
+            if value is not None
+        ]
+
+    up = samples(lambda query: float(query.state == RUNNING))
+    lines = [*text(_family("query_up", "gauge", "1 while the query runs"), up)]
+    for name, kind, explanation, field in _METRICS:
+        lines += text(_family(name, kind, explanation), samples(partial(_value, field)))
+    broken = (
+        ({"pipeline": status.pipeline, "query": query.name, "step": owner, "expectation": rule}, count)
+        for query in status.queries
+        for owner, counts in query.broken.items()
+        for rule, count in counts.items()
+    )
+    lines += text(
+        _family("expectation_broken_rows_total", "counter", "Rows that broke an expectation"), broken
+    )
+    return "".join(lines)
+
+
+def _value(field: str, query: QueryStatus) -> float | None:
+    value: float | None = getattr(query, field)
+    return value / 1000 if value is not None and field.endswith("_ms") else value
+
+
+def _family(name: str, kind: Kind, explanation: str) -> Family:
+    return Family(name=f"penstock_pipeline_{name}", kind=kind, help=explanation)
+
+
+class MetricsServer:
+    """Serves `GET /metrics` from a thread of its own; port 0 takes a free one."""
+
+    __slots__ = ("_server", "_thread")
+
+    def __init__(self, port: int, status: Callable[[], RunStatus]) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if self.path.partition("?")[0] != "/metrics":
+                    self.send_error(HTTPStatus.NOT_FOUND, "the metrics are at /metrics")
+                    return
+                body = exposition(status()).encode()
+                self.send_response(HTTPStatus.OK)
+                self.send_header("Content-Type", CONTENT_TYPE)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Do not log scrapes."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, name="pipeline-metrics", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        return self._server.server_address[1]
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

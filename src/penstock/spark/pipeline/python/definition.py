@@ -1,0 +1,381 @@
+"""The Python form of a pipeline: the same parts as the YAML form, declared by calls.
+
+    from penstock.spark.pipeline import define, json
+
+    pipeline = define("payments", checkpoints="./state/payments")
+    orders = pipeline.topic("orders", decode=json("orderId STRING NOT NULL, amount DOUBLE, at TIMESTAMP"))
+    paid = pipeline.sql("paid", "SELECT orderId, amount FROM orders WHERE amount < 1000")
+
+    @pipeline.step(orders)
+    def big(frame):
+        return frame.filter("amount >= 1000")
+
+    pipeline.to_topic("payments", paid, key="orderId")
+    pipeline.to_table("big_orders", big, path="./lake/big")
+
+Every part gets its name where it is declared. Other parts read it by the value that the call returned, by its name, or,
+if it is a decorated function, by the function. A wrong argument raises ValueError; `build` checks the parts together
+and reports all problems at once.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import FrameType
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import msgspec
+from msgspec.structs import replace
+
+from penstock.spark.decode.settings import Decoder, RawDecoder
+from penstock.spark.pipeline.core import model
+from penstock.spark.pipeline.core.durations import parse_duration_ms
+from penstock.spark.pipeline.core.model import Expectation, PythonFunction, Watermark
+from penstock.spark.pipeline.outputs import ConsoleTarget, TableTarget, TopicTarget
+from penstock.spark.pipeline.python.parts import checked, many, optional_ms
+from penstock.spark.pipeline.python.parts import expect as expectation
+from penstock.spark.pipeline.rules.assemble import assemble
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A source or step that has been declared."""
+
+    name: str
+
+
+Readable = Named | str | PythonFunction
+Expectations = Iterable[Expectation | str]
+
+
+class StepOptions(TypedDict, total=False):
+    """Arguments that every kind of step takes."""
+
+    watermark: Watermark | None
+    expect: Expectations
+
+
+class OutputOptions(TypedDict, total=False):
+    """Arguments that every kind of output takes."""
+
+    mode: str  # append (the default), update, complete
+    trigger: str | None
+
+
+_RAW = RawDecoder()
+_RESTART = model.Restart()
+
+
+def define(
+    name: str,
+    *,
+    bootstrap_servers: str = "127.0.0.1:9092",
+    source_format: str = "penstock",
+    checkpoints: str = "",
+    dead_letter_topic: str = "",
+    trigger: str = "1 second",
+    kafka: Mapping[str, str] | None = None,
+    spark: Mapping[str, str] | None = None,
+    restart: model.Restart = _RESTART,
+) -> "PipelineDefinition":
+    """Begin a pipeline. Its relative paths are relative to the file that calls this."""
+    frame: FrameType | None = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    path = frame.f_code.co_filename if frame is not None else ""
+    draft = model.Pipeline(
+        line=frame.f_lineno if frame is not None else 0,
+        name=name,
+        bootstrap_servers=bootstrap_servers,
+        source_format=source_format,
+        checkpoints=checkpoints,
+        dead_letter_topic=dead_letter_topic,
+        trigger_ms=parse_duration_ms(trigger),
+        kafka=dict(kafka or {}),
+        spark=dict(spark or {}),
+        sources=(),
+        outputs=(),
+        restart=restart,
+        directory=os.path.dirname(path) or ".",
+        path=path,
+    )
+    return PipelineDefinition(checked(draft))
+
+
+class PipelineDefinition:
+    """Collects the parts of one pipeline. Created by `define`."""
+
+    __slots__ = ("_draft", "_functions", "_outputs", "_sources", "_steps")
+
+    def __init__(self, draft: model.Pipeline) -> None:
+        self._draft = draft
+        self._sources: list[model.Source] = []
+        self._steps: list[model.Step] = []
+        self._outputs: list[model.Output] = []
+        self._functions: dict[PythonFunction, str] = {}
+
+    def build(self) -> model.Pipeline:
+        """Return the pipeline, or raise PipelineError with all that is wrong with it."""
+        sources, steps, outputs = tuple(self._sources), tuple(self._steps), tuple(self._outputs)
+        return assemble(replace(self._draft, sources=sources, steps=steps, outputs=outputs))
+
+    # -- sources
+
+    def topic(
+        self,
+        name: str,
+        *,
+        topic: str | Iterable[str] = (),
+        pattern: str | None = None,
+        decode: Decoder = _RAW,
+        starting: str = "earliest",
+        max_offsets_per_trigger: int | None = None,
+        watermark: Watermark | None = None,
+        expect: Expectations = (),
+        options: Mapping[str, str] | None = None,
+    ) -> Named:
+        """Read a topic, several, or all whose names match `pattern`; by default the topic called `name`."""
+        return self._add_source(
+            model.TopicSource(
+                line=self._line(),
+                name=name,
+                topics=many(topic) or (() if pattern is not None else (name,)),
+                pattern=pattern,
+                decoder=decode,
+                starting=starting,
+                max_offsets_per_trigger=max_offsets_per_trigger,
+                watermark=watermark,
+                expectations=_expectations(expect),
+                options=dict(options or {}),
+            )
+        )
+
+    def table(
+        self, name: str, path: str, *, table_format: str = "delta", options: Mapping[str, str] | None = None
+    ) -> Named:
+        """Read a table, anew in each batch: the static side of joins."""
+        source = model.TableSource(
+            line=self._line(), name=name, path=path, format=table_format, options=dict(options or {})
+        )
+        return self._add_source(source)
+
+    def _add_source(self, source: model.Source) -> Named:
+        self._sources.append(source)
+        return Named(source.name)
+
+    # -- steps
+
+    def sql(self, name: str, query: str, **options: Unpack[StepOptions]) -> Named:
+        """Run SQL over any sources and steps by their names."""
+        return self._add_step(name, (), model.SqlStep(query=query), **options)
+
+    def filter(self, name: str, source: Readable, condition: str, **options: Unpack[StepOptions]) -> Named:
+        return self._add_step(name, (source,), model.FilterStep(condition=condition), **options)
+
+    def python(
+        self,
+        name: str,
+        *sources: Readable,
+        function: str | PythonFunction,
+        **options: Unpack[StepOptions],
+    ) -> Named:
+        """Call a function with the frames of the sources; it returns a frame. `file.py:name` names one."""
+        return self._add_step(name, sources, model.PythonStep(function=function), **options)
+
+    def step(
+        self, *sources: Readable, name: str | None = None, **options: Unpack[StepOptions]
+    ) -> Callable[[F], F]:
+        """Declare a Python step by a decorator; it is called like the function unless `name` is given."""
+
+        def declare(function: F) -> F:
+            chosen = name or function.__name__
+            self._functions[function] = chosen
+            self.python(chosen, *sources, function=function, **options)
+            return function
+
+        return declare
+
+    def dedupe(
+        self,
+        name: str,
+        source: Readable,
+        *,
+        by: str | Iterable[str],
+        within: str | None = None,
+        **options: Unpack[StepOptions],
+    ) -> Named:
+        operation = model.DedupeStep(by=many(by), within_ms=optional_ms(within))
+        return self._add_step(name, (source,), operation, **options)
+
+    def window(
+        self,
+        name: str,
+        source: Readable,
+        *,
+        on: str,
+        aggregates: Mapping[str, str],
+        size: str | None = None,
+        slide: str | None = None,
+        session_gap: str | None = None,
+        by: str | Iterable[str] = (),
+        **options: Unpack[StepOptions],
+    ) -> Named:
+        """Aggregate over windows of `size`, one every `slide`; or over sessions that end after `session_gap`."""
+        if (size is None) == (session_gap is None) or (slide is not None and size is None):
+            raise ValueError("a window has either `size` (and `slide`) or `session_gap`")
+        operation = model.WindowStep(
+            on=on,
+            size_ms=optional_ms(size),
+            slide_ms=optional_ms(slide),
+            session_gap_ms=optional_ms(session_gap),
+            by=many(by),
+            aggregates=dict(aggregates),
+        )
+        return self._add_step(name, (source,), operation, **options)
+
+    def join(
+        self,
+        name: str,
+        left: Readable,
+        right: Readable,
+        *,
+        on: str = "true",
+        how: str = "inner",
+        select: str = "*",
+        **options: Unpack[StepOptions],
+    ) -> Named:
+        operation = model.JoinStep(on=on, how=how, select=select)
+        return self._add_step(name, (left, right), operation, **options)
+
+    def state(
+        self,
+        name: str,
+        source: Readable,
+        *,
+        by: str | Iterable[str],
+        processor: str | type,
+        schema: str,
+        time_mode: str = "None",
+        output_mode: str = "append",
+        **options: Unpack[StepOptions],
+    ) -> Named:
+        """Run Spark's `transformWithState`: `processor` is a StatefulProcessor class."""
+        operation = model.StateStep(
+            by=many(by), processor=processor, schema=schema, time_mode=time_mode, output_mode=output_mode
+        )
+        return self._add_step(name, (source,), operation, **options)
+
+    def _add_step(
+        self,
+        name: str,
+        sources: Iterable[Readable],
+        operation: model.Operation,
+        *,
+        watermark: Watermark | None = None,
+        expect: Expectations = (),
+    ) -> Named:
+        line = self._line()
+        checked(operation)
+        # The caller's line does not say where the text of a query begins.
+        placed = operation if isinstance(operation, model.SqlStep) else replace(operation, line=line)
+        self._steps.append(
+            model.Step(
+                line=line,
+                name=name,
+                inputs=tuple(self._name_of(source) for source in sources),
+                operation=placed,
+                watermark=watermark,
+                expectations=_expectations(expect),
+            )
+        )
+        return Named(name)
+
+    # -- outputs
+
+    def to_topic(
+        self,
+        name: str,
+        source: Readable,
+        *,
+        topic: str = "",
+        key: str | None = None,
+        value: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        delivery: str = "exactly-once",
+        partitions: int | None = None,
+        **options: Unpack[OutputOptions],
+    ) -> None:
+        """Write to a topic, by default to the one that is called like the output."""
+        target = TopicTarget(
+            topic=topic or name,
+            key=key,
+            value=value,
+            headers=dict(headers or {}),
+            delivery=delivery,
+            partitions=partitions,
+        )
+        self.to(name, source, target, **options)
+
+    def to_table(
+        self,
+        name: str,
+        source: Readable,
+        *,
+        path: str,
+        table_format: str = "delta",
+        partition_by: str | Iterable[str] = (),
+        merge_schema: bool = False,
+        **options: Unpack[OutputOptions],
+    ) -> None:
+        partitions = many(partition_by)
+        target = TableTarget(
+            path=path, format=table_format, partition_by=partitions, merge_schema=merge_schema
+        )
+        self.to(name, source, target, **options)
+
+    def to_console(
+        self, name: str, source: Readable, *, rows: int = 20, **options: Unpack[OutputOptions]
+    ) -> None:
+        self.to(name, source, ConsoleTarget(rows=rows), **options)
+
+    def to(
+        self,
+        name: str,
+        source: Readable,
+        target: model.Target,
+        *,
+        mode: str = "append",
+        trigger: str | None = None,
+    ) -> None:
+        """Write to a target of any kind."""
+        line = self._line()
+        output = model.Output(
+            line=line,
+            name=name,
+            input=self._name_of(source),
+            target=replace(checked(target), line=line),
+            mode=mode,
+            trigger_ms=optional_ms(trigger),
+        )
+        self._outputs.append(checked(output))
+
+    def _name_of(self, source: Readable) -> str:
+        if isinstance(source, Named):
+            return source.name
+        if isinstance(source, str):
+            return source
+        if source not in self._functions:
+            raise ValueError(f"{source!r} is no step of this pipeline: decorate it with @pipeline.step(…)")
+        return self._functions[source]
+
+    def _line(self) -> int:
+        """Return the line of the pipeline's own file that called this; 0 if another file did."""
+        frame: FrameType | None = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename != self._draft.path:
+            frame = frame.f_back
+        return frame.f_lineno if frame is not None else 0
+
+
+def _expectations(expect: Expectations) -> tuple[Expectation, ...]:
+    return tuple(expectation(each) if isinstance(each, str) else each for each in expect)

@@ -1,0 +1,52 @@
+"""Turns the parts that a pipeline file declares into a checked pipeline.
+
+The YAML form and the Python form both end here. So every `Pipeline` has unique names and known inputs, and its steps
+stand in the order in which they are read.
+"""
+
+from collections.abc import Collection, Iterable
+
+from msgspec.structs import replace
+
+from penstock.spark.pipeline.core.graph import as_declared, connection_problems, in_reading_order
+from penstock.spark.pipeline.core.model import Pipeline, SqlStep, Step
+from penstock.spark.pipeline.core.problems import PipelineError, Problem, error
+from penstock.spark.pipeline.rules.parts import rule_problems
+from penstock.spark.pipeline.rules.sql_tables import referenced_tables
+from penstock.spark.pipeline.rules.streams import stream_problems
+
+
+def assemble(draft: Pipeline, found: Iterable[Problem] = (), *, broken: Collection[str] = ()) -> Pipeline:
+    """Find the inputs of SQL steps and order the steps; raise PipelineError with all problems.
+
+    `found` has the problems of the parts named in `broken`; these parts are not checked again.
+    """
+    declared = [*(part.name for part in (*draft.sources, *draft.steps)), *broken]
+    problems, broken = list(found), set(broken)
+    lines: dict[tuple[str, str], int] = {}
+    steps = []
+    for step in draft.steps:
+        try:
+            steps.append(_with_inputs(step, declared, lines))
+        except ValueError as wrong:
+            problems.append(error(step.operation.line or step.line, f"step {step.name}: {wrong}"))
+            broken.add(step.name)
+    pipeline = replace(draft, steps=in_reading_order(steps))
+    problems += connection_problems(steps, draft.outputs, known=declared, lines=lines)
+    problems += rule_problems(pipeline, broken=broken)
+    if not problems:  # only then is it known which parts are streams
+        problems += [problem for problem in stream_problems(pipeline) if not problem.is_warning]
+    if problems:
+        raise PipelineError(draft.path, problems)
+    return pipeline
+
+
+def _with_inputs(step: Step, declared: Collection[str], lines: dict[tuple[str, str], int]) -> Step:
+    if not isinstance(step.operation, SqlStep):
+        return step
+    references = referenced_tables(step.operation.query)
+    inputs = tuple(as_declared(reference.name, declared) for reference in references)
+    for name, reference in zip(inputs, references, strict=True):
+        if step.operation.line:
+            lines[step.name, name] = step.operation.line + reference.line
+    return replace(step, inputs=inputs)

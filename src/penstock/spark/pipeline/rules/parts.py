@@ -1,0 +1,166 @@
+"""Checks each part of a pipeline by itself, without Spark and without a broker. Pure.
+
+Spark checks columns and their types (`check/`); `rules/streams.py` checks watermarks and output modes.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from penstock.spark.pipeline.core import model
+from penstock.spark.pipeline.core.names import file_name_problem, topic_name_problem, view_name_problem
+from penstock.spark.pipeline.core.positions import starting_problem
+from penstock.spark.pipeline.core.problems import Problem, error
+
+_REFUSED_PROPERTIES = {
+    "bootstrap.servers": "write `bootstrap_servers` at the top of the file",
+    "group.id": "each query has a group of its own",
+}
+_REFUSED_OPTIONS = {"subscribe", "subscribepattern", "assign", "startingoffsets", "maxoffsetspertrigger"}
+_SERVER = re.compile(r"\s*(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+):\d{1,5}\s*")
+
+
+def rule_problems(pipeline: model.Pipeline, *, broken: Collection[str] = ()) -> list[Problem]:
+    """Return all broken rules; skip the parts in `broken` (outputs as `output NAME`), which are known to be wrong."""
+    problems = [*_of_pipeline(pipeline), *_duplicate_names(pipeline)]
+    if not pipeline.sources and not broken:
+        problems.append(error(pipeline.line, "`sources` must name at least one topic or table"))
+    if not pipeline.outputs and not broken:
+        problems.append(error(pipeline.line, "`outputs` must name at least one topic, table or console"))
+    for source in pipeline.sources:
+        if source.name not in broken:
+            problems += _of_source(source)
+    for step in pipeline.steps:
+        if step.name not in broken:
+            problems += _of_step(step)
+    for output in pipeline.outputs:
+        if f"output {output.name}" not in broken:
+            problems += _of_output(output)
+    return problems
+
+
+def _of_pipeline(pipeline: model.Pipeline) -> Iterator[Problem]:
+    line = pipeline.line
+    if pipeline.name and (wrong := file_name_problem(pipeline.name)):
+        yield error(line, f"pipeline {pipeline.name}: {wrong}")
+    for server in pipeline.bootstrap_servers.split(","):
+        if not _SERVER.fullmatch(server):
+            yield error(line, f"bootstrap_servers: `{server.strip()}` is no address: write HOST:PORT")
+    if pipeline.dead_letter_topic and (wrong := topic_name_problem(pipeline.dead_letter_topic)):
+        yield error(line, f"dead_letter_topic: {wrong}")
+    for key, reason in _REFUSED_PROPERTIES.items():
+        if key in pipeline.kafka:
+            yield error(line, f"kafka: `{key}` does not belong here: {reason}")
+
+
+def _duplicate_names(pipeline: model.Pipeline) -> Iterator[Problem]:
+    """Find names used twice. Sources and steps share one namespace, outputs have their own; case is ignored."""
+    views = [("source", source) for source in pipeline.sources]
+    spaces: tuple[list[tuple[str, model.Source | model.Step | model.Output]], ...] = (
+        [*views, *(("step", step) for step in pipeline.steps)],
+        [("output", output) for output in pipeline.outputs],
+    )
+    for parts in spaces:
+        first: dict[str, tuple[str, int]] = {}
+        for kind, part in sorted(parts, key=lambda each: each[1].line):
+            taken = first.setdefault(part.name.casefold(), (kind, part.line))
+            if taken != (kind, part.line):
+                by = f"the {taken[0]} on line {taken[1]}" if taken[1] else f"a {taken[0]}"
+                yield error(part.line, f"{kind} {part.name}: the name is taken by {by}: choose another")
+
+
+def _of_source(source: model.Source) -> Iterator[Problem]:
+    what = f"source {source.name}"
+    if wrong := view_name_problem(source.name):
+        yield error(source.line, f"{what}: {wrong}")
+    if not isinstance(source, model.TopicSource):
+        return
+    if source.pattern is not None:
+        try:
+            re.compile(source.pattern)
+        except re.error as reason:
+            yield error(source.line, f"{what}: `pattern` is no regular expression: {reason}")
+    elif not source.topics:
+        yield error(source.line, f"{what}: `topics` names no topic")
+    for topic in source.topics:
+        if wrong := topic_name_problem(topic):
+            yield error(source.line, f"{what}: {wrong}")
+    if wrong := starting_problem(source.starting):
+        yield error(source.line, f"{what}: `starting` {wrong}")
+    for option in source.options:
+        if option.lower() in _REFUSED_OPTIONS:
+            yield error(source.line, f"{what}: the option `{option}` has a key of its own in the file")
+    yield from _of_expectations(what, source.expectations)
+
+
+def _of_expectations(what: str, expectations: Collection[model.Expectation]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for expectation in expectations:
+        if expectation.name in seen:
+            yield error(expectation.line, f"{what}: there are two expectations named `{expectation.name}`")
+        seen.add(expectation.name)
+
+
+def _of_step(step: model.Step) -> Iterator[Problem]:
+    what, operation = f"step {step.name}", step.operation
+    if wrong := view_name_problem(step.name):
+        yield error(step.line, f"{what}: {wrong}")
+    if isinstance(operation, model.SqlStep):
+        if not step.inputs:
+            yield error(operation.line, f"{what}: the query reads no source and no step")
+    elif isinstance(operation, model.JoinStep):
+        if not operation.on and operation.how != "cross":
+            yield error(operation.line, f"{what}: join: `on` is missing")
+        if len(step.inputs) != 2:
+            yield error(step.line, f"{what}: a join reads two inputs: write `from: [left, right]`")
+        elif step.inputs[0] == step.inputs[1]:
+            yield error(
+                step.line, f"{what}: joins {step.inputs[0]} with itself: use `sql` with aliases for that"
+            )
+    elif not isinstance(operation, model.PythonStep) and len(step.inputs) != 1:
+        yield error(step.line, f"{what}: reads one input, not {len(step.inputs)}")
+    if isinstance(operation, model.WindowStep):
+        yield from _of_window(what, operation)
+    for reference in _references(operation):
+        place, colon, name = reference.rpartition(":")
+        if not (colon and place and name):
+            yield error(
+                operation.line, f"{what}: `{reference}` names nothing: write `file.py:name` or `module:name`"
+            )
+    yield from _of_expectations(what, step.expectations)
+
+
+def _references(operation: object) -> list[str]:
+    if isinstance(operation, model.PythonStep) and isinstance(operation.function, str):
+        return [operation.function]
+    if isinstance(operation, model.StateStep) and isinstance(operation.processor, str):
+        return [operation.processor]
+    return []
+
+
+def _of_window(what: str, window: model.WindowStep) -> Iterator[Problem]:
+    size_ms, slide_ms, gap_ms = window.size_ms, window.slide_ms, window.session_gap_ms
+    wrong = []
+    if gap_ms is not None:
+        if size_ms is not None or slide_ms is not None:
+            wrong.append("`session_gap` replaces `size` and `slide`: keep one kind of window")
+        if gap_ms <= 0:
+            wrong.append("`session_gap` must be longer than zero")
+    elif size_ms is None:
+        wrong.append("`size` is missing: a window has either `size` (and `slide`) or `session_gap`")
+    elif size_ms <= 0:
+        wrong.append("`size` must be longer than zero")
+    elif slide_ms is not None and not 0 < slide_ms <= size_ms:
+        wrong.append("`slide` must be longer than zero and at most `size`")
+    if not window.aggregates:
+        wrong.append("`aggregates` is missing: write `aggregates: {total: sum(amount)}`")
+    columns = ["window_start", "window_end", *window.by, *window.aggregates]
+    doubled = sorted({name for name in columns if columns.count(name) > 1})
+    wrong += [f"the result would have two columns `{column}`: rename one" for column in doubled]
+    yield from (error(window.line, f"{what}: window: {each}") for each in wrong)
+
+
+def _of_output(output: model.Output) -> Iterator[Problem]:
+    what = f"output {output.name}"
+    if wrong := file_name_problem(output.name):
+        yield error(output.line, f"{what}: {wrong}")
+    yield from (error(output.target.line, f"{what}: {wrong}") for wrong in output.target.problems())

@@ -1,0 +1,165 @@
+"""Checks streams: which operations need a watermark, and which output modes fit. Pure.
+
+A SQL or Python step may change watermarks in ways that do not show here. So a rule reports a missing watermark only
+where no part upstream declares one. Spark checks the rest in `check`.
+"""
+
+from collections.abc import Iterator
+
+from penstock.spark.pipeline.core import model
+from penstock.spark.pipeline.core.durations import format_duration
+from penstock.spark.pipeline.core.graph import in_reading_order, outputs_of, streams, upstream
+from penstock.spark.pipeline.core.problems import Problem, error, warning
+
+_HOW_TO = "write `watermark: {column: …, delay: 10 minutes}` on its source or on the step"
+
+# The watermarks of a source or step; None where a SQL or Python step may have changed them.
+Watermarks = tuple[model.Watermark, ...] | None
+
+
+def stream_problems(pipeline: model.Pipeline) -> list[Problem]:
+    streaming = streams(pipeline)
+    known = _watermarks(pipeline)
+    problems = [
+        problem
+        for step in pipeline.steps
+        if step.name in streaming
+        for problem in _of_step(step, pipeline, streaming, known)
+    ]
+    for output in pipeline.outputs:
+        problems += _of_output(output, pipeline, streaming)
+    return problems
+
+
+def _watermarks(pipeline: model.Pipeline) -> dict[str, Watermarks]:
+    known: dict[str, Watermarks] = {
+        source.name: (source.watermark,) if isinstance(source, model.TopicSource) and source.watermark else ()
+        for source in pipeline.sources
+    }
+    for step in in_reading_order(pipeline.steps):
+        before = _before(step, known)
+        keeps = isinstance(step.operation, model.FilterStep | model.DedupeStep | model.JoinStep)
+        adds = isinstance(step.operation, model.PythonStep)
+        known[step.name] = before if keeps or (before == () and not adds) else None
+    return known
+
+
+def _before(step: model.Step, known: dict[str, Watermarks]) -> Watermarks:
+    """Return the watermarks that the operation of a step sees: those of its inputs, and the step's own."""
+    found: tuple[model.Watermark, ...] = (step.watermark,) if step.watermark is not None else ()
+    for name in step.inputs:
+        of_input = known.get(name)
+        if of_input is None:
+            return None
+        found += of_input
+    return found
+
+
+def _of_step(
+    step: model.Step, pipeline: model.Pipeline, streaming: set[str], known: dict[str, Watermarks]
+) -> Iterator[Problem]:
+    before, operation, what = _before(step, known), step.operation, f"step {step.name}"
+    if isinstance(operation, model.WindowStep):
+        yield from _of_window(step, operation, pipeline, before)
+    elif isinstance(operation, model.DedupeStep):
+        yield from _of_dedupe(step, operation, before)
+    elif isinstance(operation, model.StateStep):
+        if operation.time_mode == "EventTime" and before == ():
+            yield error(operation.line, f"{what}: event time needs a watermark, and there is none: {_HOW_TO}")
+    elif isinstance(operation, model.JoinStep) and all(name in streaming for name in step.inputs):
+        yield from _of_stream_join(step, operation, known)
+
+
+def _of_window(
+    step: model.Step, window: model.WindowStep, pipeline: model.Pipeline, before: Watermarks
+) -> Iterator[Problem]:
+    what = f"step {step.name}"
+    if before == ():
+        appending = [output.name for output in outputs_of(pipeline, step.name) if output.mode == "append"]
+        if appending:
+            yield error(
+                window.line,
+                f"{what}: the window needs a watermark, because output {appending[0]} appends and must know when "
+                f"a window is complete: {_HOW_TO}, or let the output have `mode: update`",
+            )
+        else:
+            yield warning(
+                window.line, f"{what}: without a watermark its state grows without bound: {_HOW_TO}"
+            )
+    elif before is not None and all(each.column != window.on for each in before):
+        marked = ", ".join(f"`{each.column}`" for each in before)
+        yield error(
+            window.line,
+            f"{what}: the window is on `{window.on}`, but the watermark is on {marked}: use one column",
+        )
+
+
+def _of_dedupe(step: model.Step, dedupe: model.DedupeStep, before: Watermarks) -> Iterator[Problem]:
+    what = f"step {step.name}"
+    if dedupe.within_ms is None:
+        yield warning(
+            dedupe.line,
+            f"{what}: every key is kept for ever: write `dedupe: {{by: …, within: 1 hour}}` to drop old ones",
+        )
+    elif before == ():
+        yield error(dedupe.line, f"{what}: `within` needs a watermark, and there is none: {_HOW_TO}")
+    elif before and step.watermark is None:
+        delay_ms = max(each.delay_ms for each in before)
+        if delay_ms < dedupe.within_ms:
+            yield warning(
+                dedupe.line,
+                f"{what}: duplicates are found for {format_duration(delay_ms)} only, the delay of the watermark, "
+                f"not for {format_duration(dedupe.within_ms)}: make the watermark's delay as long",
+            )
+
+
+def _of_stream_join(
+    step: model.Step, join: model.JoinStep, known: dict[str, Watermarks]
+) -> Iterator[Problem]:
+    what = f"step {step.name}"
+    bare = [name for name in step.inputs if known.get(name) == ()]
+    if not bare or step.watermark is not None:
+        return
+    without = f"{bare[0]} has no watermark" if len(bare) == 1 else f"{' and '.join(bare)} have no watermarks"
+    if join.how == "inner":
+        yield warning(
+            join.line,
+            f"{what}: joins two streams, and {without}, so rows are kept for ever: "
+            "set one on each source, and bound the time between the two in `on`",
+        )
+    elif join.how in {"left", "right", "full", "left_semi", "left_anti"}:
+        yield error(
+            join.line,
+            f"{what}: a {join.how} join of two streams must know when no match can come any more, and "
+            f"{without}: set one on each source, and bound the time in `on`",
+        )
+
+
+def _of_output(output: model.Output, pipeline: model.Pipeline, streaming: set[str]) -> Iterator[Problem]:
+    what = f"output {output.name}"
+    names = upstream(pipeline, [output.input])
+    parts = {step.name: step for step in pipeline.steps}
+    tables = {source.name for source in pipeline.sources if isinstance(source, model.TableSource)}
+    if output.input not in streaming and names & tables:
+        yield error(output.line, f"{what}: reads tables only, and no topic: nothing would ever start it")
+    if output.mode not in output.target.modes:
+        yield error(
+            output.line,
+            f"{what}: a {output.target.kind} cannot be written in {output.mode} mode: "
+            f"use `mode: {output.target.modes[0]}`, or write to a topic",
+        )
+    aggregating = (model.WindowStep, model.SqlStep, model.PythonStep)
+    may_aggregate = any(isinstance(parts[name].operation, aggregating) for name in names if name in parts)
+    if output.mode == "complete" and not may_aggregate:
+        yield error(
+            output.line,
+            f"{what}: complete mode is for aggregates, and nothing upstream aggregates: use `append`",
+        )
+    topic = output.target.writes_topic
+    for source in pipeline.sources:
+        if isinstance(source, model.TopicSource) and source.name in names and topic in source.topics:
+            yield warning(
+                output.target.line,
+                f"{what}: writes to topic {topic}, which its own source {source.name} reads: "
+                "its results come in again",
+            )

@@ -1,0 +1,57 @@
+"""Extracts the cause of a failed query, one line, from Spark's exception. Pure."""
+
+import re
+
+from penstock.spark.pipeline.compile.errors import CLASS_PREFIX, short_message
+from penstock.spark.pipeline.compile.expectations import STOP_MARK
+
+_WRAPPER = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: ")
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"^(?:[\w.]+\.)?(\w+)(?:: (.*))?$")
+_CHARACTERS_MAX = 600
+
+
+def is_stop(text: str) -> bool:
+    """Say whether an expectation stopped the query; a restart would not help."""
+    return STOP_MARK in _without_plan(text)
+
+
+def _without_plan(text: str) -> str:
+    """Remove the query's plan, which contains the text of every expectation."""
+    return text.partition("\n=== Streaming Query")[0]
+
+
+def reason_of(text: str) -> str:
+    """Return the cause in the text of an exception of Spark."""
+    text = CLASS_PREFIX.sub("", _without_plan(text))
+    if is_stop(text):
+        reason = text[text.index(STOP_MARK) + len(STOP_MARK) :]
+        return _one_line(reason.partition(" SQLSTATE:")[0].partition("\n")[0])
+    if _TRACEBACK in text:
+        return _raised_in(text)
+    return _one_line(short_message(_WRAPPER.sub("", text.strip())))
+
+
+def _raised_in(text: str) -> str:
+    """Return the message of the last Python traceback."""
+    lines = text[text.rindex(_TRACEBACK) :].splitlines()[1:]
+    for place, line in enumerate(lines):
+        if line and not line[0].isspace() and (raised := _RAISED.match(line)):
+            more = [each for each in _until_blank(lines[place + 1 :]) if not each.startswith("SQLSTATE")]
+            reason = " ".join(filter(None, (raised[2], *more))).partition(" SQLSTATE:")[0]
+            return _one_line(reason or raised[1])
+    return _one_line(lines[-1] if lines else text)
+
+
+def _until_blank(lines: list[str]) -> list[str]:
+    found: list[str] = []
+    for line in lines:
+        if not line.strip() or line.lstrip().startswith(("at ", "SQLSTATE", "===")):
+            break
+        found.append(line)
+    return found
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _CHARACTERS_MAX else f"{line[: _CHARACTERS_MAX - 1]}…"

@@ -1,0 +1,224 @@
+"""Runs a pipeline: one Spark application, a streaming query for each output and for each place with dead letters.
+
+    0  all records were read (`once`), or a stop was requested
+    1  a query failed for good, or the pipeline could not be started
+
+On a stop each query finishes its current batch.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from penstock.client.blocking.client import BlockingClient
+from penstock.client.connection import Disconnected
+from penstock.client.errors import ClientError
+from penstock.spark.pipeline.compile.errors import CompileError
+from penstock.spark.pipeline.compile.frames import Compiled, compile_frames, output_frame
+from penstock.spark.pipeline.compile.sources import read_streams
+from penstock.spark.pipeline.core.model import Pipeline, StateStep
+from penstock.spark.pipeline.core.problems import PipelineError, Problem
+from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, rounds, state_directory
+from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
+from penstock.spark.pipeline.progress.listener import ProgressListener
+from penstock.spark.pipeline.progress.metrics import MetricsServer
+from penstock.spark.pipeline.progress.monitor import Monitor
+from penstock.spark.pipeline.progress.reporter import Reporter
+from penstock.spark.pipeline.progress.status import RunStatus, run_lock
+from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.spark import SparkStarter
+from penstock.spark.pipeline.run.supervisor import Supervisor
+from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
+from penstock.spark.session import start_session
+
+_POLL_INTERVAL_S = 0.2
+_MASTER = "spark.master"
+_MASTER_DEFAULT = "local[*]"
+
+# transformWithState requires RocksDB.
+_STATE_STORE = (
+    "spark.sql.streaming.stateStore.providerClass",
+    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+)
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    status: RunStatus
+    given_up: dict[str, str]  # query -> reason
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.given_up else 0
+
+
+def run(
+    pipeline: Pipeline,
+    *,
+    once: bool = False,
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    remote: str | None = None,
+    show_spark_logs: bool = False,
+    metrics_port: int | None = None,
+    quiet: bool = False,
+    display: Display | None = None,
+    stopping: threading.Event | None = None,
+) -> RunResult:
+    """Run until all records are read (`once`), or until `stopping` is set. Raises PipelineError if it cannot start.
+
+    Without `spark` a session is started for the run and stopped after it.
+    """
+    queries = plan_queries(pipeline)
+    stopping = stopping or threading.Event()
+    display = display or make_display(sys.stderr, quiet=quiet)
+    directory = state_directory(pipeline)
+    try:
+        with run_lock(directory, pipeline.name):
+            _prepare(pipeline, queries)
+            opened = (
+                contextlib.nullcontext(spark)
+                if spark is not None
+                else session_for(
+                    pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs
+                )
+            )
+            with opened as session:
+                return _run_in(
+                    session,
+                    pipeline,
+                    queries,
+                    once=once,
+                    display=display,
+                    stopping=stopping,
+                    directory=directory,
+                    metrics_port=metrics_port,
+                )
+    finally:
+        display.close()
+
+
+@contextlib.contextmanager
+def session_for(
+    pipeline: Pipeline, *, master: str | None, remote: str | None, is_short_run: bool, show_logs: bool
+) -> Iterator[SparkSession]:
+    """Start a session with the settings of the file, and stop it at the end. `master` overrides the file's."""
+    settings = dict(pipeline.spark)
+    master = master or settings.get(_MASTER, _MASTER_DEFAULT)
+    settings.pop(_MASTER, None)
+    handler = signal.getsignal(signal.SIGINT)
+    session = start_session(
+        f"penstock {pipeline.name}",
+        master=master,
+        remote=remote,
+        settings={**_settings_on(master, remote), **settings},
+        is_short_run=is_short_run,
+        show_logs=show_logs,
+    )
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)  # PySpark replaces the handler with one that cancels all jobs
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _settings_on(master: str, remote: str | None) -> dict[str, str]:
+    """Lower Spark's default of 200 shuffle partitions, which costs seconds for every batch on one machine."""
+    if remote is None and master.startswith("local"):
+        return {"spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
+    return {}
+
+
+def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
+    """Compile the graph over the real topics, with its outputs, or raise PipelineError."""
+    try:
+        if any(isinstance(step.operation, StateStep) for step in pipeline.steps):
+            spark.conf.set(*_STATE_STORE)
+        compiled = compile_frames(spark, pipeline, read_streams(spark, pipeline))
+        for output in pipeline.outputs:
+            output_frame(output, compiled.frames)
+    except CompileError as error:
+        raise PipelineError(pipeline.file, [error.problem]) from error
+    return compiled
+
+
+def _prepare(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
+    """Check and create the topics before a JVM is started."""
+    cluster = BlockingClient(client_settings(pipeline))
+    try:
+        problems = prepare_topics(pipeline, queries, cluster)
+    except (ClientError, Disconnected) as error:
+        reason = f"cannot list the topics of the brokers at {pipeline.bootstrap_servers}: {error}"
+        raise PipelineError(pipeline.file, [Problem(message=reason)]) from None
+    finally:
+        cluster.close()
+    if problems:
+        raise PipelineError(pipeline.file, problems)
+
+
+def _run_in(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    queries: Sequence[PlannedQuery],
+    *,
+    once: bool,
+    display: Display,
+    stopping: threading.Event,
+    directory: str,
+    metrics_port: int | None,
+) -> RunResult:
+    # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
+    spark.createDataFrame([], "nothing INT")
+    starter = SparkStarter(pipeline, compile_streams(spark, pipeline), once=once)
+    monitor = Monitor(query.name for query in queries)
+    supervisor = Supervisor(
+        start=starter,
+        restart=pipeline.restart,
+        monitor=monitor,
+        report=display.print,
+        stopping=stopping,
+        now_ms=_now_ms,
+        pause=lambda: time.sleep(_POLL_INTERVAL_S),
+    )
+    publisher = OffsetPublisher(client_settings(pipeline), display.print)
+    reporter = Reporter(
+        monitor=monitor,
+        display=display,
+        directory=directory,
+        pipeline=pipeline.name,
+        file=pipeline.path,
+        groups={query.name: query.group for query in queries},
+        publish=publisher.publish,
+        now_ms=_now_ms,
+    )
+    listener = ProgressListener(monitor)
+    spark.streams.addListener(listener)
+    close_metrics = _serve_metrics(metrics_port, reporter)
+    try:
+        if once:
+            supervisor.run_once(rounds(queries))
+        else:
+            supervisor.run(queries)
+    finally:
+        spark.streams.removeListener(listener)
+        close_metrics()
+        status = reporter.close(1 if supervisor.given_up else 0)
+        publisher.close()
+    return RunResult(status=status, given_up=supervisor.given_up)
+
+
+def _serve_metrics(port: int | None, reporter: Reporter) -> Callable[[], None]:
+    if port is None:
+        return lambda: None
+    return MetricsServer(port, reporter.status).close
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

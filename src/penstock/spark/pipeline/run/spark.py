@@ -1,0 +1,111 @@
+"""Runs planned queries on Spark: the engine behind the supervisor's `Starter` and `RunningQuery`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from penstock.spark.dead_letters import dead_letters
+from penstock.spark.pipeline.compile.errors import short_message
+from penstock.spark.pipeline.compile.frames import Compiled, output_frame
+from penstock.spark.pipeline.core.model import Pipeline, Sink
+from penstock.spark.pipeline.core.queries import PlannedQuery, checkpoint_root, dead_letter_topic
+from penstock.spark.pipeline.outputs import TopicTarget
+from penstock.spark.pipeline.progress import batch as progress
+from penstock.spark.pipeline.progress.batch import Progress
+from penstock.spark.pipeline.run.supervisor import CannotStart
+
+_OPENS_SOURCES = "Initializing sources"
+
+
+def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tuple[DataFrame, Sink, str]:
+    """Return the frame that a query writes, its sink and its output mode."""
+    output = planned.output
+    if output is not None:
+        return output_frame(output, compiled.frames), output.target.sink(pipeline), output.mode
+    rejected = compiled.rejected[planned.rejecting].observe(
+        progress.DEAD_LETTER_METRICS, F.count(F.lit(1)).alias("rows")
+    )
+    letters = dead_letters(rejected, pipeline=pipeline.name, step=planned.rejecting)
+    return letters, TopicTarget(topic=dead_letter_topic(pipeline)).sink(pipeline), "append"
+
+
+def _to(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
+    """Spark cannot write to a Python data source in update mode: there each batch is written by itself."""
+    batch_id_option = sink.batch_id_option
+    if mode != "update" or batch_id_option is None:
+        return writer.format(sink.format).options(**sink.options)
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        options = {**sink.options, batch_id_option: str(batch_id)}
+        batch.write.format(sink.format).options(**options).mode("append").save()
+
+    return writer.foreachBatch(write)
+
+
+class SparkStarter:
+    """Starts planned queries; all starts use the same frames."""
+
+    __slots__ = ("_checkpoints", "_compiled", "_once", "_pipeline")
+
+    def __init__(self, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
+        self._pipeline = pipeline
+        self._compiled = compiled
+        self._once = once
+        self._checkpoints = checkpoint_root(pipeline)
+
+    def __call__(self, planned: PlannedQuery) -> "SparkQuery":
+        frame, sink, mode = written(self._pipeline, self._compiled, planned)
+        writer = _to(frame.writeStream.outputMode(mode), sink, mode)
+        writer = writer.queryName(planned.name).option(
+            "checkpointLocation", f"{self._checkpoints}/{planned.key}"
+        )
+        if self._once:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{planned.trigger_ms} milliseconds")
+        try:
+            return SparkQuery(writer.start())
+        except (AnalysisException, ParseException) as error:
+            raise CannotStart(short_message(error)) from error
+
+
+class SparkQuery:
+    """A StreamingQuery as a `RunningQuery`."""
+
+    __slots__ = ("_query",)
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+
+    def is_active(self) -> bool:
+        return self._query.isActive
+
+    def is_starting(self) -> bool:
+        return bool(self._query.status["message"] == _OPENS_SOURCES)
+
+    def failure(self) -> str | None:
+        error = self._query.exception()
+        return None if error is None else str(error)
+
+    def progress(self) -> Sequence[Progress]:
+        return [progress.from_json(_json(each)) for each in self._query.recentProgress]
+
+    def is_between_batches(self) -> bool:
+        return not self._query.status["isTriggerActive"]
+
+    def last_batch(self) -> int:
+        last: Any = self._query.lastProgress
+        return -1 if last is None else progress.from_json(_json(last)).batch_id
+
+    def stop(self) -> None:
+        self._query.stop()
+
+
+def _json(progress: Any) -> str:
+    text: str = progress.json
+    return text

@@ -1,1 +1,0 @@
-"""Clients of a simulated cluster: they go on whatever happens, and note what they were told."""

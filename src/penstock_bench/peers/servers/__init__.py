@@ -1,0 +1,1 @@
+"""Starts each product on loopback, a module each, and finds out whether it is installed."""

@@ -1,0 +1,136 @@
+"""(z) Where the time of a small Produce goes, and how late the event loop is under load."""
+
+import os
+import pstats
+import re
+import signal
+import time
+import urllib.request
+from collections import defaultdict
+
+from penstock_bench import frames
+from penstock_bench.context import Bench
+from penstock_bench.figures import Cells, Findings
+from penstock_bench.load_generator import LoadGenerator
+from penstock_bench.peers.servers.running import free_port
+from penstock_bench.process import ServerFailed, ServerProcess, start_profiled_broker
+from penstock_bench.raw_client import RawClient
+
+_TOPIC = "profiled"
+_WARM_UP_S = 0.5
+_LOAD_S = 3.0
+_WRITTEN_WITHIN_S = 30.0
+_LAG_LOAD_S = 15.0  # 150 timers: enough for a 99th percentile
+_CONNECTIONS = {"1 producer": 1, "64 producers": 64}
+_LAG = "event loop lag, p99, 64 producers"
+_LAG_BUCKET = re.compile(r'^penstock_event_loop_lag_seconds_bucket\{le="([^"]+)"\} (\d+)', re.MULTILINE)
+
+_LAYERS = (
+    ("system calls", re.compile(r"pwrite|uvloop|io_uring|syscall|select\.epoll")),
+    ("connection and dispatch", re.compile(r"penstock/server/(connection|dispatch|memory|read_turns)")),
+    ("check of the batch", re.compile(r"penstock/protocol/records|crc32c")),
+    ("codec", re.compile(r"penstock/protocol")),
+    ("sync", re.compile(r"penstock/storage/(flusher|ring|sync)\b")),
+    ("log and segment", re.compile(r"penstock/storage")),
+    ("handler and replica", re.compile(r"penstock/(server|cluster|security)")),
+    (
+        "clock, metrics, completions",
+        re.compile(r"penstock/(observability|runtime)|time\.monotonic|time\.time"),
+    ),
+    ("Python's built-in functions", re.compile(r"")),
+)
+
+
+def run(bench: Bench) -> Findings:
+    cells = Cells()
+    for kind, count in _CONNECTIONS.items():
+        bench.log(f"profile: {kind}")
+        _cpu(bench, cells, kind, count)
+        _shares(bench, cells, kind, count)
+    bench.log("event loop lag")
+    _lag(bench, cells)
+    return Findings(figures=cells.figures())
+
+
+def _load(server: ServerProcess, connections: int, seconds: float) -> int:
+    frame = frames.produce_frame(_TOPIC, [0], frames.batch(100, 1))
+    with LoadGenerator(
+        server.address, [frame] * connections, frames.AnswerShape(_TOPIC), window=1
+    ) as generator:
+        return generator.run(duration_s=seconds).acknowledged
+
+
+def _cpu(bench: Bench, cells: Cells, kind: str, connections: int) -> None:
+    with bench.broker({_TOPIC: 1}) as (server, _):
+        _load(server, connections, _WARM_UP_S)
+        user_s, system_s = server.cpu_split_s()
+        count = _load(server, connections, _LOAD_S)
+        user_after_s, system_after_s = server.cpu_split_s()
+    cells.add(f"{kind}, broker in Python and libraries", (user_after_s - user_s) / count * 1e6, "µs/request")
+    cells.add(f"{kind}, broker in the kernel", (system_after_s - system_s) / count * 1e6, "µs/request")
+
+
+def _shares(bench: Bench, cells: Cells, kind: str, connections: int) -> None:
+    path = bench.path("profile")
+    with bench.directory() as data_dir, start_profiled_broker(data_dir, bench.path("log"), path) as server:
+        _make_topic(server)
+        _load(server, connections, _WARM_UP_S)
+        server.send_signal(signal.SIGUSR1)
+        count = _load(server, connections, _LOAD_S)
+        server.send_signal(signal.SIGUSR2)
+        _await_file(path)
+        server.stop()
+    by_layer, calls = shares_by_layer(path)
+    for layer, share in sorted(by_layer.items(), key=lambda each: -each[1]):
+        cells.add(f"{kind}, {layer}", share * 100, "% of the profile")
+    cells.add(f"{kind}, calls", calls / count, "/request")
+
+
+def _await_file(path: str) -> None:
+    deadline_s = time.monotonic() + _WRITTEN_WITHIN_S
+    while not os.path.exists(path):
+        if time.monotonic() > deadline_s:
+            raise ServerFailed(f"no profile was written within {_WRITTEN_WITHIN_S:g} s")
+        time.sleep(0.05)
+
+
+def _lag(bench: Bench, cells: Cells) -> None:
+    port = free_port()
+    with (
+        bench.directory() as data_dir,
+        bench.start(data_dir, [f"penstock.admin.listener=127.0.0.1:{port}"]) as server,
+    ):
+        _make_topic(server)
+        _load(server, _CONNECTIONS["64 producers"], _LAG_LOAD_S)
+        cells.add(_LAG, _lag_p99_s(port) * 1000, "ms")
+        server.stop()
+
+
+def _make_topic(server: ServerProcess) -> None:
+    with RawClient(server.address) as client:
+        client.create_topics({_TOPIC: 1})
+
+
+def shares_by_layer(path: str) -> tuple[dict[str, float], int]:
+    """Return the share of each layer in the profiled time, and the total number of calls."""
+    stats: dict[tuple[str, int, str], tuple[int, int, float, float, object]] = pstats.Stats(path).stats  # type: ignore[attr-defined]  # typeshed leaves it out
+    own_s: dict[str, float] = defaultdict(float)
+    for (file, _, name), (_, _, own, _, _) in stats.items():
+        own_s[layer_of(f"{file} {name}")] += own
+    total_s = sum(own_s.values()) or 1.0
+    calls = sum(counted[1] for counted in stats.values())
+    return {layer: own / total_s for layer, own in own_s.items()}, calls
+
+
+def layer_of(function: str) -> str:
+    """Return the layer of a function, given with its path."""
+    return next(layer for layer, pattern in _LAYERS if pattern.search(function))
+
+
+def _lag_p99_s(admin_port: int) -> float:
+    """Return the upper bound of the histogram bucket with the 99th percentile."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{admin_port}/metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    buckets = [(float(bound), int(count)) for bound, count in _LAG_BUCKET.findall(text)]
+    total = buckets[-1][1]
+    return next(bound for bound, count in buckets if count >= 0.99 * total)

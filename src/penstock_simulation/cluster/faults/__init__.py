@@ -1,0 +1,1 @@
+"""Faults of a simulated cluster: of processes, disks, networks and elections."""

@@ -1,0 +1,176 @@
+import pytest
+
+from penstock.cluster.controller.broker_health import (
+    decide_controlled_shutdown,
+    decide_disk_failure,
+    decide_fence,
+    decide_unfence,
+    decide_unregister,
+    has_leaderships,
+)
+from penstock.cluster.controller.brokers import decide_register_broker
+from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import NO_LEADER, Partition
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord
+from tests.cluster.support import CONFIG, commit, disk_of, image_of, registration, with_topic
+
+
+def cluster(*, factor: int = 3, partitions: int = 6) -> MetadataImage:
+    image = image_of(brokers=3)
+    commit(image, [FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=1)])
+    with_topic(image, "t", partitions=partitions, factor=factor)
+    return image
+
+
+def partitions(image: MetadataImage) -> list[Partition]:
+    return list(image.topics["t"].partitions.values())
+
+
+def test_a_fenced_broker_leads_nothing_and_is_in_sync_with_nobody() -> None:
+    image = cluster()
+    commit(image, decide_fence(image, CONFIG, 1).records)
+    assert image.brokers[1].fenced
+    assert all(each.leader in (2, 3) and 1 not in each.isr for each in partitions(image))
+    assert decide_fence(image, CONFIG, 1).records == []
+
+
+def test_only_what_changed_hands_gets_a_new_leader_epoch() -> None:
+    image = cluster()
+    led = [number for number, each in image.topics["t"].partitions.items() if each.leader == 1]
+    commit(image, decide_fence(image, CONFIG, 1).records)
+    raised = [number for number, each in image.topics["t"].partitions.items() if each.leader_epoch == 1]
+    assert raised == led
+    assert led
+
+
+def test_a_partition_of_one_replica_has_no_leader_until_its_broker_returns() -> None:
+    image = cluster(factor=1)
+    commit(image, decide_fence(image, CONFIG, 1).records)
+    lost = [each for each in partitions(image) if each.replicas == (1,)]
+    assert [(each.leader, each.elr) for each in lost] == [(NO_LEADER, (1,))] * len(lost)
+    commit(image, decide_unfence(image, CONFIG, 1).records)
+    assert all(each.leader == 1 and each.isr == (1,) for each in partitions(image) if each.replicas == (1,))
+    assert decide_unfence(image, CONFIG, 1).records == []
+
+
+def test_a_draining_broker_hands_over_what_others_can_take_and_keeps_the_rest() -> None:
+    image = cluster(factor=2)
+    with_topic(image, "alone", partitions=3)
+    assert has_leaderships(image, 1)
+    commit(image, decide_controlled_shutdown(image, CONFIG, 1).records)
+    assert image.brokers[1].in_controlled_shutdown
+    assert all(each.leader not in (1, NO_LEADER) for each in partitions(image))
+    alone = image.topics["alone"].partitions.values()
+    assert [each.leader for each in alone if each.replicas == (1,)] == [1]
+    assert not has_leaderships(image, 1)
+    assert decide_controlled_shutdown(image, CONFIG, 1).records == []
+
+
+def test_an_unregistered_broker_is_gone_and_what_it_led_is_led_by_others() -> None:
+    image = cluster()
+    commit(image, decide_unregister(image, CONFIG, 2).records)
+    assert 2 not in image.brokers
+    assert all(each.leader != 2 and 2 not in each.isr and 2 in each.replicas for each in partitions(image))
+    with pytest.raises(Refusal) as refused:
+        decide_unregister(image, CONFIG, 2)
+    assert refused.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_the_last_two_of_three_that_die_leave_nothing_unclean() -> None:
+    image = cluster(partitions=1)
+    for broker_id in (1, 2, 3):
+        commit(image, decide_fence(image, CONFIG, broker_id).records)
+    (partition,) = partitions(image)
+    assert (partition.leader, partition.isr) == (NO_LEADER, ())
+    commit(image, decide_unfence(image, CONFIG, 1).records)
+    assert (
+        partitions(image)[0].leader == NO_LEADER
+    )  # min.insync.replicas is 1: the others committed without it
+    commit(image, decide_unfence(image, CONFIG, 3).records)
+    assert partitions(image)[0].leader == 3
+
+
+def fail_disk(image: MetadataImage, broker_id: int) -> None:
+    commit(image, decide_disk_failure(image, CONFIG, broker_id, [disk_of(broker_id)]).records)
+
+
+def set_for_topic(image: MetadataImage, name: str, value: str) -> None:
+    commit(image, [ConfigRecord(resource_type=2, resource_name="t", name=name, value=value)])
+
+
+def test_a_broker_whose_disk_fails_leads_nothing_that_others_hold_and_is_in_sync_with_nobody() -> None:
+    image = cluster(factor=2)
+    fail_disk(image, 1)
+    assert all(each.leader not in (1, NO_LEADER) and 1 not in each.isr for each in partitions(image))
+    assert image.brokers[1].is_active, "it still serves"
+    assert not image.may_lead(1)
+    assert decide_disk_failure(image, CONFIG, 1, [disk_of(1)]).records == []
+
+
+def test_a_broker_with_a_failed_disk_keeps_leading_partitions_that_only_it_holds() -> None:
+    image = cluster(factor=1)
+    before = partitions(image)
+    fail_disk(image, 1)
+    assert partitions(image) == before
+
+
+def test_a_failed_disk_is_remembered_until_the_broker_registers_again() -> None:
+    image = cluster()
+    fail_disk(image, 1)
+    commit(image, decide_fence(image, CONFIG, 1).records)
+    commit(image, decide_unfence(image, CONFIG, 1).records)
+    assert not image.may_lead(1)
+    again = decide_register_broker(image, CONFIG, registration(1), epoch=image.offset + 1, fenced=False)
+    commit(image, again.records)
+    assert image.may_lead(1)
+
+
+def test_the_disk_of_the_only_broker_and_another_directory_are_no_matter() -> None:
+    alone = image_of(brokers=1)
+    with_topic(alone, "t")
+    assert decide_disk_failure(alone, CONFIG, 1, [disk_of(1)]).records == []
+    assert decide_disk_failure(cluster(), CONFIG, 1, [disk_of(2)]).records == []
+
+
+def test_an_eligible_replica_takes_over_from_a_failed_disk() -> None:
+    image = cluster(partitions=1)
+    set_for_topic(image, "min.insync.replicas", "2")
+    first, second, third = partitions(image)[0].replicas
+    commit(image, decide_fence(image, CONFIG, third).records)
+    commit(image, decide_fence(image, CONFIG, second).records)
+    commit(image, decide_unfence(image, CONFIG, second).records)
+    (partition,) = partitions(image)
+    assert (partition.leader, partition.isr, partition.elr) == (first, (first,), (second,))
+    fail_disk(image, first)
+    assert (partitions(image)[0].leader, partitions(image)[0].isr) == (second, (second,))
+
+
+def test_a_replica_that_may_lack_something_takes_over_only_if_that_is_allowed() -> None:
+    for is_allowed in (False, True):
+        image = cluster(partitions=1)
+        first, second, third = partitions(image)[0].replicas
+        for each in (second, third):
+            commit(image, decide_fence(image, CONFIG, each).records)
+            commit(image, decide_unfence(image, CONFIG, each).records)
+        set_for_topic(image, "unclean.leader.election.enable", str(is_allowed).lower())
+        fail_disk(image, first)
+        assert partitions(image)[0].leader == (second if is_allowed else first)
+
+
+def test_a_broker_with_a_failed_disk_that_was_fenced_leads_again_what_nobody_else_has() -> None:
+    image = cluster(partitions=1)
+    first, second, third = partitions(image)[0].replicas
+    set_for_topic(image, "unclean.leader.election.enable", "true")
+    fail_disk(image, second)
+    for each in (third, first):
+        commit(image, decide_fence(image, CONFIG, each).records)
+    commit(image, decide_fence(image, CONFIG, second).records)
+    commit(image, decide_unfence(image, CONFIG, second).records)
+    assert partitions(image)[0].leader == NO_LEADER, "it is no choice for an unclean election"
+    lone = cluster(factor=1, partitions=3)
+    fail_disk(lone, 1)
+    commit(lone, decide_fence(lone, CONFIG, 1).records)
+    commit(lone, decide_unfence(lone, CONFIG, 1).records)
+    assert [each.leader for each in partitions(lone) if each.replicas == (1,)] == [1]

@@ -1,0 +1,26 @@
+"""A live broker whose share groups hurry."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tests.groups.group_client import unique_group
+from tests.groups.services.share.members import SETTINGS, ShareConsumer
+from tests.server.live import Client, Live, TopicHandle, held, running_broker
+
+
+@pytest.fixture(scope="module")
+def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with held(runner, running_broker(tmp_path_factory.mktemp("share-groups"), SETTINGS)) as broker:
+        yield broker
+
+
+@pytest.fixture
+def topic(runner: asyncio.Runner, client: Client) -> TopicHandle:
+    return runner.run(client.create_topic(partitions=4))
+
+
+@pytest.fixture
+def consumer(runner: asyncio.Runner, client: Client, topic: TopicHandle) -> ShareConsumer:
+    return runner.run(ShareConsumer(client, unique_group(), "m1", topic).find())

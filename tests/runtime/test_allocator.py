@@ -1,0 +1,63 @@
+"""Tuning the C library's allocator."""
+
+import subprocess
+import sys
+
+_SCRIPT = """
+import resource
+from penstock.runtime.allocator import keep_freed_memory
+
+def faults(rounds):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(rounds):
+        kept = [bytearray(1 << 20) for _ in range(4)]
+        del kept
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults(5)
+plain = faults(50)
+assert keep_freed_memory()
+faults(5)
+print(plain, faults(50))
+"""
+
+
+def test_memory_that_was_freed_is_used_again_without_asking_the_kernel() -> None:
+    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True)
+    plain, tuned = map(int, done.stdout.split())
+    assert tuned < plain / 10
+
+
+_CYCLES = """
+import gc
+from penstock.runtime.allocator import collect_less_often
+
+searches = 0
+def count(phase, info):
+    global searches
+    searches += phase == "start"
+
+def make(count):
+    for _ in range(count):
+        cycle = []
+        cycle.append(cycle)
+
+gc.callbacks.append(count)
+make(9_000)  # Python 3.13 looks for cycles after 2,000 new objects, earlier ones after 700
+plain = searches
+gc.collect()
+collect_less_often()
+searches = 0
+make(9_000)
+few = searches
+make(50_000)
+print(plain, few, searches)
+"""
+
+
+def test_cycles_are_looked_for_seldom_but_not_never() -> None:
+    done = subprocess.run([sys.executable, "-c", _CYCLES], capture_output=True, text=True, check=True)
+    plain, few, later = map(int, done.stdout.split())
+    assert plain >= 4
+    assert few <= 1
+    assert later >= 4

@@ -1,0 +1,132 @@
+"""Whose turn it is to read for a connection, and that nobody waits for who waits for him."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from penstock.server.read_gate import FIRST_BYTES_MAX, ConnectionGone, ReadGate
+
+
+class Reader:
+    """A request that wants to read, holds its turn until told, and remembers when it had it."""
+
+    def __init__(self, turns: ReadGate, number: int) -> None:
+        self._has_turn = False
+        self.may_end = asyncio.Event()
+        self.task = asyncio.ensure_future(self._read(turns, number))
+
+    def has_turn(self) -> bool:
+        return self._has_turn
+
+    async def _read(self, turns: ReadGate, number: int) -> None:
+        async with turns.turn(number):
+            self._has_turn = True
+            await self.may_end.wait()
+        self._has_turn = False
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(scenario)
+
+
+def test_one_reads_at_a_time_in_the_order_of_asking() -> None:
+    async def scenario() -> None:
+        turns = ReadGate()
+        readers = [Reader(turns, number) for number in (1, 2, 3)]
+        for number in range(3):
+            await settle()
+            assert [r.has_turn() for r in readers] == [i == number for i in range(3)]
+            readers[number].may_end.set()
+        await asyncio.gather(*(r.task for r in readers))
+
+    run(scenario())
+
+
+def test_nobody_reads_for_a_slow_client() -> None:
+    async def scenario() -> None:
+        turns = ReadGate()
+        turns.is_slow = True
+        reader = Reader(turns, 1)
+        await settle()
+        assert not reader.has_turn()
+        turns.is_slow = False
+        turns.wake()
+        await settle()
+        assert reader.has_turn()
+        reader.may_end.set()
+        await reader.task
+
+    run(scenario())
+
+
+def test_when_much_is_held_back_only_the_oldest_reads() -> None:
+    async def scenario() -> None:
+        turns = ReadGate()
+        turns.is_full = True
+        late, oldest = Reader(turns, 2), Reader(turns, 1)
+        await settle()
+        assert (late.has_turn(), oldest.has_turn()) == (False, True)
+        oldest.may_end.set()
+        turns.answered = 1
+        turns.wake()
+        await settle()
+        assert late.has_turn()
+        late.may_end.set()
+        await asyncio.gather(late.task, oldest.task)
+
+    run(scenario())
+
+
+def test_room_that_goes_while_another_reads_is_waited_for_without_holding_the_turn() -> None:
+    async def scenario() -> None:
+        turns = ReadGate()
+        first, second = Reader(turns, 2), Reader(turns, 3)
+        await settle()
+        assert first.has_turn()
+        turns.is_full = True  # the answer of the first stands behind request 1, which has not read yet
+        first.may_end.set()
+        await settle()
+        assert not second.has_turn()
+        oldest = Reader(turns, 1)
+        await settle()
+        assert oldest.has_turn()
+        oldest.may_end.set()
+        turns.is_full = False
+        turns.wake()
+        await settle()
+        assert second.has_turn()
+        second.may_end.set()
+        await asyncio.gather(first.task, second.task, oldest.task)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+def test_who_waits_for_a_client_that_goes_is_told(is_slow: bool) -> None:
+    async def scenario() -> None:
+        turns = ReadGate()
+        turns.is_slow = is_slow
+        turns.is_full = True
+        reader = Reader(turns, 5)
+        await settle()
+        turns.is_gone = True
+        turns.wake()
+        with pytest.raises(ConnectionGone):
+            await reader.task
+
+    run(scenario())
+
+
+def test_a_client_may_have_more_at_once_when_it_was_given_about_all_it_may_have() -> None:
+    turns = ReadGate()
+    turns.gave(FIRST_BYTES_MAX // 2 - 1)
+    assert turns.bytes_max == FIRST_BYTES_MAX
+    turns.gave(FIRST_BYTES_MAX // 2)
+    assert turns.bytes_max == FIRST_BYTES_MAX * 5 // 4

@@ -1,0 +1,5 @@
+"""A live broker for tests of the coordinator, as in `tests.server`."""
+
+from tests.server.conftest import client, live, other_broker, pytest_pyfunc_call, runner
+
+__all__ = ["client", "live", "other_broker", "pytest_pyfunc_call", "runner"]

@@ -1,0 +1,62 @@
+"""Consumed offsets as a consumer group's."""
+
+import uuid
+
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from penstock.client.settings import ClientSettings
+from penstock.protocol.messages.offset_commit import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from penstock.protocol.wire import ZERO_UUID
+from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher, commit_request, first_error
+from tests.support.broker import BrokerProcess, free_port
+
+IDS = {"orders": b"0123456789abcdef"}
+
+
+def test_a_commit_names_no_member_and_only_topics_that_are_there() -> None:
+    request = commit_request(9, "g", {"orders": {0: 5, 1: 7}, "gone": {0: 1}}, IDS)
+    assert (request.group_id, request.member_id, request.generation_id_or_member_epoch) == ("g", "", -1)
+    (topic,) = request.topics
+    assert (topic.name, topic.topic_id) == ("orders", ZERO_UUID)
+    assert [(each.partition_index, each.committed_offset) for each in topic.partitions] == [(0, 5), (1, 7)]
+
+
+def test_newer_versions_name_topics_by_their_ids() -> None:
+    (topic,) = commit_request(10, "g", {"orders": {0: 5}}, IDS).topics
+    assert (topic.name, topic.topic_id) == ("", IDS["orders"])
+
+
+def test_the_first_error_of_any_partition_counts() -> None:
+    codes = [0, 16, 3]
+    partitions = [OffsetCommitResponsePartition(partition_index=0, error_code=code) for code in codes]
+    answer = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=partitions)])
+    assert first_error(answer) == 16
+
+
+def test_what_was_published_last_is_what_the_group_has_committed(shared_broker: BrokerProcess) -> None:
+    topic, group = f"t-{uuid.uuid4().hex[:8]}", f"penstock-pipeline.{uuid.uuid4().hex[:8]}.out"
+    admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
+    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(30)
+    reported: list[str] = []
+    publisher = OffsetPublisher(settings_for(shared_broker.bootstrap), reported.append)
+    publisher.publish({group: {topic: {0: 1}}})
+    publisher.publish({group: {topic: {0: 5, 1: 7}}})
+    publisher.close()
+    (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
+    found = {each.partition: each.offset for each in future.result(30).topic_partitions}
+    assert (found, reported) == ({0: 5, 1: 7}, [])
+
+
+def test_a_broker_that_is_not_there_does_not_hold_up_the_end() -> None:
+    publisher = OffsetPublisher(settings_for(f"127.0.0.1:{free_port()}"), lambda _: None)
+    publisher.publish({"g": {"t": {0: 1}}})
+    publisher.close()
+
+
+def settings_for(bootstrap: str) -> ClientSettings:
+    return ClientSettings.from_properties({"bootstrap.servers": bootstrap})

@@ -1,0 +1,65 @@
+"""A run is reported at its beginning and at its end."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.spark.pipeline.progress.batch import Offsets, Progress
+from penstock.spark.pipeline.progress.monitor import Monitor
+from penstock.spark.pipeline.progress.reporter import Reporter
+from penstock.spark.pipeline.progress.status import read_status
+from penstock.spark.pipeline.progress.terminal import QuietDisplay
+
+
+class Display(QuietDisplay):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def print(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def make(
+    directory: Path, monitor: Monitor, display: Display, published: list[Mapping[str, Offsets]]
+) -> Reporter:
+    return Reporter(
+        monitor=monitor,
+        display=display,
+        directory=str(directory),
+        pipeline="shop",
+        file="shop.yaml",
+        groups={"shop.table": "penstock-pipeline.shop.table"},
+        publish=published.append,
+        now_ms=lambda: 1_000,
+    )
+
+
+def test_the_end_is_in_the_status_file_with_the_last_numbers_and_offsets(tmp_path: Path) -> None:
+    monitor, published = Monitor(["shop.table"]), list[Mapping[str, Offsets]]()
+    reporter = make(tmp_path, monitor, Display(), published)
+    begun = read_status(str(tmp_path))
+    assert begun is not None
+    assert begun.ended_ms is None
+    monitor.progressed(
+        Progress(
+            query="shop.table",
+            batch_id=0,
+            at_ms=5,
+            input_rows=3,
+            input_rows_per_second=0,
+            processed_rows_per_second=0,
+            batch_ms=1,
+            consumed={"orders": {0: 3}},
+        )
+    )
+    last = reporter.close(0)
+    assert read_status(str(tmp_path)) == last
+    assert (last.exit_code, last.ended_ms, last.queries[0].rows) == (0, 1_000, 3)
+    assert published[-1] == {"penstock-pipeline.shop.table": {"orders": {0: 3}}}
+
+
+def test_a_status_that_cannot_be_written_is_reported_once_and_the_run_continues(tmp_path: Path) -> None:
+    display = Display()
+    reporter = make(tmp_path / "missing", Monitor(["shop.table"]), display, [])
+    reporter.close(0)
+    (line,) = display.lines
+    assert line.startswith("cannot write the status file, will retry: ")
