@@ -7,6 +7,7 @@ import time
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tests.failover.writer import IMPATIENT, Records
+from tests.support.cluster import retry_while_coordinator_moves
 
 _COMMIT_INTERVAL_S = 0.2
 
@@ -115,7 +116,8 @@ class SteadyReader:
         """What the group remembers, asked by another client."""
         with contextlib.closing(Consumer(self._settings)) as other:
             asked = [TopicPartition(self._topic, each) for each in self.acknowledged]
-            return {each.partition: each.offset for each in other.committed(asked, 60)}
+            found = retry_while_coordinator_moves(lambda: other.committed(asked, 60))
+            return {each.partition: each.offset for each in found}
 
 
 def check_read_as_written(reader: SteadyReader, found: Records) -> None:

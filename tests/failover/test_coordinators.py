@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from penstock.client.blocking.client import GROUP, TRANSACTION, BlockingClient
 from penstock.client.metadata import TopicPartition as Place
 from penstock.client.settings import ClientSettings
 from penstock.protocol.messages import end_txn, init_producer_id, produce
 from tests.server.live import TopicHandle, batch, produce_request
-from tests.support.cluster import ClusterProcesses, eventually, running_cluster
+from tests.support.cluster import ClusterProcesses, eventually, retry_while_coordinator_moves, running_cluster
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -78,18 +78,7 @@ def read(reader: Consumer, count: int) -> list[str]:
 
 
 def commit(reader: Consumer) -> None:
-    """Commit, again while the coordinator is being replaced."""
-
-    def is_done() -> bool:
-        try:
-            reader.commit(asynchronous=False)
-        except KafkaException as error:
-            if not error.args[0].retriable() and "coordinator" not in str(error).lower():
-                raise
-            return False
-        return True
-
-    eventually(is_done, "the offsets committed")
+    retry_while_coordinator_moves(lambda: reader.commit(asynchronous=False))
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -6,13 +6,23 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
 
 from penstock.cli.cluster.state import read_quorum
 from penstock.cli.connect.requests import RequestClient
 from tests.support.broker import BrokerProcess
 from tests.support.namespaces import NamespaceNetwork
+
+T = TypeVar("T")
+
+_COORDINATOR_MOVES = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+)
 
 QUICK = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"}
 
@@ -144,3 +154,19 @@ def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 60) 
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
         time.sleep(0.05)
+
+
+def retry_while_coordinator_moves(call: Callable[[], T]) -> T:
+    """Call again while the group's coordinator is being replaced: librdkafka reports that to its caller."""
+    results: list[T] = []
+
+    def is_done() -> bool:
+        try:
+            results.append(call())
+        except KafkaException as error:
+            if not error.args[0].retriable() and error.args[0].code() not in _COORDINATOR_MOVES:
+                raise
+        return bool(results)
+
+    eventually(is_done, "an answer of the coordinator")
+    return results[0]
