@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from examples.messages import Message
 from penstock.client.aio import Client
 from penstock.protocol.apis import APIS
+from penstock.protocol.messages.api_versions import ApiVersionsRequest
 
 TOPICS = {"topology": 1, "topology_apis": 1}
 
@@ -46,8 +47,13 @@ async def api_versions(bootstrap_servers: str) -> dict[int, dict[str, tuple[int,
     found: dict[int, dict[str, tuple[int, int]]] = {}
     async with Client(bootstrap_servers) as client:
         for broker in sorted((await client.metadata([])).brokers):
-            versions = (await client.connection_to(broker)).info.versions
+            request = ApiVersionsRequest(client_software_name="audit", client_software_version="1")
+            answer = await client.request(broker, request)
             found[broker] = {
-                APIS[key].name if key in APIS else str(key): versions[key] for key in sorted(versions)
+                APIS[api.api_key].name if api.api_key in APIS else str(api.api_key): (
+                    api.min_version,
+                    api.max_version,
+                )
+                for api in answer.api_keys
             }
     return found

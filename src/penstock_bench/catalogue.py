@@ -1,6 +1,6 @@
 """The catalogue of workloads, read from `catalogue.toml`. `--list`, `--help`, the runner and the page use it.
 
-The directory of a workload's module is its group: `machine` measures the broker against the machine it runs on,
+The package of a workload's function is its group: `machine` measures the broker against the machine it runs on,
 `peers` against other products, `cluster` three brokers, `reference_commit` the broker of another commit.
 """
 
@@ -9,7 +9,6 @@ import importlib
 import os
 import re
 import tomllib
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -24,14 +23,14 @@ _PLACEHOLDERS: Final = {"*": ".*", "{peer}": "(NATS|Redis|RabbitMQ).*", "{kafka}
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """A workload as `catalogue.toml` describes it.
 
-    `module` is in `penstock_bench.workloads` and has a function `run`, which takes a `Bench` and returns `Findings`.
+    `function` is in `penstock_bench.workloads`; it takes a `Bench` and leaves its values on the board of it.
     `goals` has a bound for each label of a ratio or figure. In a label, `*` stands for any text, `{peer}` for a product
     that is not Kafka and `{kafka}` for Kafka with any setting; the first label that matches applies.
     `missed_because` explains why this design misses a goal. The page prints it only when a goal is missed.
     """
 
     letter: str
-    module: str
+    function: str
     title: str
     method: str
     missed_because: str = ""
@@ -39,13 +38,12 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def group(self) -> str:
-        return self.module.partition(".")[0]
+        return self.function.partition(".")[0]
 
-    def run(self, bench: Any) -> Findings:
+    def run(self, bench: Any) -> None:
         """Import the module with its clients, and measure."""
-        module = importlib.import_module(f"penstock_bench.workloads.{self.module}")
-        measure: Callable[[Any], Findings] = module.run
-        return measure(bench)
+        module, _, name = self.function.rpartition(".")
+        getattr(importlib.import_module(f"penstock_bench.workloads.{module}"), name)(bench)
 
     def section(self, findings: Findings) -> Section:
         """Return the section of the page: the findings with this workload's description and goals."""

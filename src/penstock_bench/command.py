@@ -1,11 +1,12 @@
 """`penstock bench`: measures this broker beside the limits of this machine and beside its peers.
 
 An ordinary client and some processes: it uses no part of the broker but the protocol's codec. `catalogue.toml`
-describes the workloads, `workloads/` has the module of each, which starts its own brokers, interleaves what it
-compares, and returns its `Findings`. `runner.py` runs the modules, `report.py` writes the page, `plots.py` draws it.
+describes the workloads, `workloads/` has the function of each, which starts its own brokers, interleaves what it
+compares, and leaves its values on a board. `runner.py` runs them, `report.py` writes the page, `plots.py` draws it.
 """
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -46,15 +47,18 @@ def bench(
         metavar="DIR",
         help=f"Compare with the source tree of another commit, like a git worktree: {_REFERENCE}.",
     ),
-    rounds: int | None = typer.Option(None, min=1, help="Measure everything this many times."),
-    seconds: float | None = typer.Option(None, min=0.1, help="Run timed measurements for this many seconds."),
+    rounds: int | None = typer.Option(None, min=1, metavar="N", help="Measure everything this many times."),
+    seconds: float | None = typer.Option(
+        None, min=0.1, metavar="SECONDS", help="Run timed measurements for this many seconds."
+    ),
     minutes_max: float | None = typer.Option(
-        None, min=0.1, help="Start no further step after this many minutes."
+        None, min=0.1, metavar="MINUTES", help="Start no further step after this many minutes."
     ),
     log_gb: float | None = typer.Option(
         None,
         "--log-gb",
         min=0.01,
+        metavar="GB",
         envvar="BENCH_LOG_GB",
         help="Size of the log for recovery and for a node that catches up.",
     ),
@@ -76,7 +80,7 @@ def bench(
         help="Add workloads that this run does not have from the results of an earlier run (repeatable).",
     ),
 ) -> None:
-    """Measure the broker beside the limits of this machine and beside its peers, and print the ratios.
+    """Benchmark against this machine's limits and other brokers.
 
     Starts its own brokers on loopback, on free ports, and removes their data. `python -m tools.setup_peers` installs
     the peers; the report names those that are missing.
@@ -93,12 +97,11 @@ def bench(
         return
     from rich.console import Console
 
-    from penstock_bench import machine, report, runner, scale
+    from penstock_bench import report, runner, scale
     from penstock_bench.progress import ProgressBars
 
-    refusal = machine.check_platform()
-    if refusal is not None:
-        raise CommandError(f"the benchmark cannot run here: {refusal}")
+    if sys.platform != "linux":
+        raise CommandError("the benchmark cannot run here: it reads /proc and needs Linux")
     selected = (_PEERS if peers else "") + (_CLUSTER if cluster else "") + (_REFERENCE if against else "")
     chosen = only or selected or letters("machine", "peers", "cluster")
     if unknown := set(chosen) - set(WORKLOADS):
@@ -160,7 +163,7 @@ def _print(result: "report.Report", console: "Console") -> None:
     table = Table(
         "", "what", "median", "lowest … highest", "goal", title="Ratios and goals (median of the rounds)"
     )
-    for row in [*report.ratio_rows(result.sections), *report.figure_rows(result.sections)]:
+    for row in report.summary_rows(result.sections):
         table.add_row(*row)
     console.print(table)
     for target in result.targets:

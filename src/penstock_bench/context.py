@@ -1,4 +1,4 @@
-"""The context of a workload: sizes, a scratch directory, brokers to load, and progress messages."""
+"""The context of a workload: sizes, a scratch directory, servers to load, a board for its values, and progress."""
 
 import contextlib
 import itertools
@@ -6,27 +6,23 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
 
 from penstock_bench import process
-from penstock_bench.local_cluster import LocalCluster
-from penstock_bench.peers.board import Board
-from penstock_bench.peers.clusters.fleet import ClusterFleet
+from penstock_bench.board import Board
 from penstock_bench.peers.fleet import PEER_FAILURES, Fleet
 from penstock_bench.peers.targets import Target
+from penstock_bench.peers.tasks import Where
 from penstock_bench.raw_client import RawClient
 from penstock_bench.scale import Scale
 
-P = TypeVar("P")
 
-
-class TimeLimitReached(Exception):
-    """The run has reached its time limit."""
+class NotMeasured(Exception):
+    """The rest of a workload is not measured; the message says why."""
 
 
 class Bench:
     """`on_message` and `on_round` report progress. `peers` names the targets to compare with. `against` is the
-    directory that holds the package `penstock` of another commit.
+    directory that holds the package `penstock` of another commit. `board` takes the values of the current workload.
     """
 
     def __init__(
@@ -43,7 +39,6 @@ class Bench:
         self.scratch = scratch
         self.against = against
         self.fleet = Fleet(self.path, self.log, peers)
-        self.clusters = ClusterFleet(self.fleet, self.path, self.log)
         self.board = Board()
         self._on_message = on_message
         self._on_round = on_round
@@ -51,15 +46,10 @@ class Bench:
         self._deadline = time.monotonic() + scale.minutes_max * 60
 
     def log(self, what: str) -> None:
-        """Report progress. Raises `TimeLimitReached` when the run has taken too long."""
+        """Report progress. Raises `NotMeasured` when the run has taken too long."""
         if time.monotonic() > self._deadline:
-            raise TimeLimitReached(f"the run reached its limit of {self.scale.minutes_max:g} minutes")
+            raise NotMeasured(f"the run reached its limit of {self.scale.minutes_max:g} minutes")
         self._on_message(what)
-
-    def new_board(self) -> Board:
-        """Make a new board for a workload. Its values are reported even when the workload does not finish."""
-        self.board = Board()
-        return self.board
 
     def rounds(self, what: str, count: int | None = None) -> Iterator[int]:
         count = self.scale.rounds if count is None else count
@@ -69,35 +59,43 @@ class Bench:
             yield number
         self._on_round(count, count)
 
-    def peer_rounds(
+    def compare(
         self,
         what: str,
-        board: Board,
-        places: dict[Target, P],
-        measure: Callable[[Target, P], None],
+        measure: Callable[..., None],
+        targets: Sequence[Target] | None = None,
         *,
+        count: int = 1,
+        partitions: int = 1,
         warm_up: bool = False,
+        prepare: Callable[[Target, Where], None] = lambda _target, _where: None,
         measure_reference: Callable[[], None] = lambda: None,
     ) -> None:
-        """Measure the reference and each target once in every round. A target that fails is noted on the board and
-        not measured again.
-        """
-        warm_up_rounds = self.scale.peers.warm_up_rounds if warm_up else 0
-        for number in self.rounds(what, self.scale.peers.rounds + warm_up_rounds):
-            board.is_warming = number < warm_up_rounds
-            measure_reference()
-            self.for_each_target(what, board, places, measure)
+        """Create a stream on each target, and measure the reference and each target with its places in every round."""
+        remaining = self.fleet.targets() if targets is None else list(targets)
+        places: dict[Target, list[Where]] = {}
+        with contextlib.ExitStack() as stack:
 
-    def for_each_target(
-        self, what: str, board: Board, places: dict[Target, P], action: Callable[[Target, P], None]
-    ) -> None:
-        """Run the action for each target. A target that fails is noted on the board and removed from `places`."""
-        for target, place in list(places.items()):
+            def prepare_stream(target: Target) -> None:
+                stream = self.fleet.stream("bench", target, count, partitions=partitions)
+                places[target] = stack.enter_context(stream)
+                prepare(target, places[target][0])
+
+            self.for_each(remaining, prepare_stream, what)
+            warm_up_rounds = self.scale.peers.warm_up_rounds if warm_up else 0
+            for number in self.rounds(what, self.scale.peers.rounds + warm_up_rounds):
+                self.board.is_warming = number < warm_up_rounds
+                measure_reference()
+                self.for_each(remaining, lambda target: measure(target, *places[target]), what)
+
+    def for_each(self, targets: list[Target], action: Callable[[Target], None], what: str) -> None:
+        """Run the action for each target. A target that fails is noted on the board and removed from the list."""
+        for target in list(targets):
             try:
-                action(target, place)
+                action(target)
             except PEER_FAILURES as error:
-                board.fail(target, f"{what}: {error}")
-                del places[target]
+                self.board.fail(target, f"{what}: {error}")
+                targets.remove(target)
 
     def path(self, name: str) -> str:
         """Return a new, unique path in the scratch directory."""
@@ -113,36 +111,28 @@ class Bench:
         finally:
             shutil.rmtree(path, ignore_errors=True)
 
-    def start(
-        self, data_dir: str, settings: Sequence[str] = (), source: str | None = None
-    ) -> process.ServerProcess:
-        return process.start_broker(data_dir, self.path("broker.log"), settings, source=source)
+    def start(self, data_dir: str, settings: Sequence[str] = (), **how: str | None) -> process.ServerProcess:
+        """Start a broker; `how` as in `process.start_broker`."""
+        options = {name: value for name, value in how.items() if value is not None}
+        return process.start_broker(data_dir, self.path("broker.log"), settings, **options)
 
     @contextlib.contextmanager
     def broker(
-        self, topics: dict[str, int], source: str | None = None
+        self, topics: dict[str, int], settings: Sequence[str] = (), **how: str | None
     ) -> Iterator[tuple[process.ServerProcess, str]]:
         """Run a broker with these topics (name: partitions) in a data directory, and remove both afterwards."""
-        with self.directory() as data_dir, self.start(data_dir, source=source) as server:
+        with self.directory() as data_dir, self.start(data_dir, settings, **how) as server:
             with RawClient(server.address) as client:
                 client.create_topics(topics)
             yield server, data_dir
             server.stop()
 
-    @contextlib.contextmanager
-    def cluster(self, count: int = 3, settings: Sequence[str] = ()) -> Iterator[LocalCluster]:
-        """Run the brokers of one cluster, and remove them with their data afterwards."""
-        with self.directory() as directory:
-            cluster = LocalCluster(directory, self.path, settings)
-            with contextlib.closing(cluster):
-                for number in range(1, count + 1):
-                    cluster.start(number)
-                yield cluster
+    def require_room(self, size_bytes: int, what: str) -> None:
+        """Raise `NotMeasured` unless the scratch directory has this much room."""
+        room = shutil.disk_usage(self.scratch).free
+        if room < size_bytes:
+            raise NotMeasured(f"{what} needs {size_bytes / 1e9:g} GB of room; there are {room / 1e9:.1f}")
 
     def close(self) -> None:
         """Stop all servers of the comparisons."""
-        self.clusters.close()
         self.fleet.close()
-
-    def free_bytes(self) -> int:
-        return shutil.disk_usage(self.scratch).free

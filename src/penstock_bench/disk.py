@@ -1,57 +1,58 @@
 """The references: what the disk and the loopback do without a broker."""
 
+import contextlib
+import glob
 import os
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from penstock_bench.timing import repeat_for
 
 _CHUNK_BYTES = 1 << 20
 
 
-def sync_loop(
-    path: str, chunk: bytes, duration_s: float, *, grown_to_bytes: int = 0
-) -> tuple[int, list[float]]:
-    """Append `chunk` and sync in a loop; return how often, and how long each took in seconds.
-
-    In a file that was grown beforehand no sync has to journal a new size, which is faster on most filesystems.
-    """
-    latencies: list[float] = []
-    clock = time.perf_counter
+@contextlib.contextmanager
+def _new_file(path: str) -> Iterator[int]:
+    """Open a new file, and remove it afterwards."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        position = 0
-        os.ftruncate(fd, grown_to_bytes)
-        os.fsync(fd)
-        now = clock()
-        end = now + duration_s
-        while now < end:
-            position += os.pwrite(fd, chunk, position)
-            os.fdatasync(fd)
-            done = clock()
-            latencies.append(done - now)
-            now = done
+        yield fd
     finally:
         os.close(fd)
         os.unlink(path)
-    return len(latencies), latencies
+
+
+def sync_loop(path: str, chunk: bytes, duration_s: float, *, grown_to_bytes: int = 0) -> list[float]:
+    """Append `chunk` and sync in a loop; return how long each took in seconds.
+
+    In a file that was grown beforehand no sync has to journal a new size, which is faster on most filesystems.
+    """
+    position = 0
+    with _new_file(path) as fd:
+
+        def append() -> None:
+            nonlocal position
+            position += os.pwrite(fd, chunk, position)
+            os.fdatasync(fd)
+
+        os.ftruncate(fd, grown_to_bytes)
+        os.fsync(fd)
+        return repeat_for(duration_s, append)
 
 
 def write_with_syncs(path: str, total_bytes: int, sync_count: int) -> float:
     """Write `total_bytes` in `sync_count` equal pieces with a sync after each; return the seconds it took."""
     piece = memoryview(os.urandom(max(1, total_bytes // sync_count)))
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
+    with _new_file(path) as fd:
         began = time.perf_counter()
         position = 0
         for _ in range(sync_count):
             position += os.pwrite(fd, piece, position)
             os.fdatasync(fd)
         return time.perf_counter() - began
-    finally:
-        os.close(fd)
-        os.unlink(path)
 
 
 def cat(paths: Sequence[str]) -> float:
@@ -90,21 +91,14 @@ def _send_files(paths: Sequence[str], address: tuple[str, int]) -> None:
 def drop_page_cache(paths: Sequence[str]) -> None:
     """Drop the pages of these files that are on the disk from the page cache. Needs no privilege."""
     for path in paths:
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(fd)
+        with open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def segment_files(data_dir: str, topic: str) -> list[str]:
     """Return the log files of all partitions of a topic, in order."""
-    found = []
-    for name in sorted(os.listdir(data_dir)):
-        if name.rpartition("-")[0] == topic:
-            directory = os.path.join(data_dir, name)
-            found += [os.path.join(directory, f) for f in sorted(os.listdir(directory)) if f.endswith(".log")]
-    return found
+    partitions = [name for name in sorted(os.listdir(data_dir)) if name.rpartition("-")[0] == topic]
+    return [path for each in partitions for path in sorted(glob.glob(os.path.join(data_dir, each, "*.log")))]
 
 
 def total_bytes(paths: Sequence[str]) -> int:

@@ -12,12 +12,12 @@ import msgspec
 MEASURED = "measured"  # the key of the date in the description of a machine
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """A value measured once in every round."""
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """A value for every round."""
 
-    label: str
-    unit: str
-    values: tuple[float, ...]
+    @property
+    def values(self) -> tuple[float, ...]:
+        raise NotImplementedError
 
     @property
     def median(self) -> float:
@@ -30,6 +30,12 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def high(self) -> float:
         return max(self.values)
+
+
+class Series(Measured, frozen=True, kw_only=True):
+    label: str
+    unit: str
+    values: tuple[float, ...]
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +51,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
         return f"{'≥' if self.side == 'at least' else '≤'} {number(self.bound)}"
 
 
-class Ratio(msgspec.Struct, frozen=True, kw_only=True):
+class Ratio(Measured, frozen=True, kw_only=True):
     """`measured` over `reference`, round by round."""
 
     label: str
@@ -56,18 +62,6 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def values(self) -> tuple[float, ...]:
         return tuple(m / r for m, r in zip(self.measured.values, self.reference.values, strict=True))
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.values)
-
-    @property
-    def low(self) -> float:
-        return min(self.values)
-
-    @property
-    def high(self) -> float:
-        return max(self.values)
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,32 +104,6 @@ class Section(Findings, frozen=True, kw_only=True):
     key: str
     title: str
     method: str
-
-
-class Cells:
-    """Collects the values of all rounds by label, and turns them into series."""
-
-    __slots__ = ("_units", "_values")
-
-    def __init__(self) -> None:
-        self._values: dict[str, list[float]] = {}
-        self._units: dict[str, str] = {}
-
-    def add(self, label: str, value: float, unit: str) -> None:
-        self._values.setdefault(label, []).append(value)
-        self._units[label] = unit
-
-    def series(self, label: str) -> Series:
-        return Series(label=label, unit=self._units[label], values=tuple(self._values[label]))
-
-    def all(self) -> tuple[Series, ...]:
-        return tuple(self.series(label) for label in self._values)
-
-    def ratio(self, label: str, measured: str, reference: str) -> Ratio:
-        return Ratio(label=label, measured=self.series(measured), reference=self.series(reference))
-
-    def figures(self) -> tuple[Figure, ...]:
-        return tuple(Figure(series=each) for each in self.all())
 
 
 def quantile(values: list[float], fraction: float) -> float:

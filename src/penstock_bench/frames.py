@@ -22,6 +22,10 @@ _STRIDE: Final = 7919  # a prime, so that sizes and keys follow no short pattern
 _CLIENT_ID: Final = "bench"
 
 
+class UnexpectedAnswer(OSError):
+    """The server returned an error or an unexpected response, or closed the connection."""
+
+
 def frame(api_key: int, version: int, request: Any, correlation_id: int = 0) -> bytes:
     """Encode the request with its header and its length in front."""
     out = bytearray(4)
@@ -55,62 +59,44 @@ def varied_batch(message_bytes: int, count: int) -> bytes:
     return build_batch(records)
 
 
-def produce_frame(topic: str, partitions: Sequence[int], records: bytes, *, acks: int = -1) -> bytes:
-    request = produce.ProduceRequest(
-        acks=acks,
-        timeout_ms=30_000,
-        topic_data=[
-            produce.TopicProduceData(
-                name=topic,
-                partition_data=[produce.PartitionProduceData(index=p, records=records) for p in partitions],
-            )
-        ],
-    )
+def produce_frame(topic: str, partitions: Sequence[int], records: bytes) -> bytes:
+    data = [produce.PartitionProduceData(index=each, records=records) for each in partitions]
+    topics = [produce.TopicProduceData(name=topic, partition_data=data)]
+    request = produce.ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=topics)
     return frame(produce.API_KEY, PRODUCE_VERSION, request)
 
 
 def fetch_frame(topic: str, partition: int, offset: int, *, bytes_max: int) -> bytes:
-    request = fetch.FetchRequest(
-        max_wait_ms=500,
-        min_bytes=1,
-        max_bytes=max(bytes_max, 1),
-        topics=[
-            fetch.FetchTopic(
-                topic=topic,
-                partitions=[
-                    fetch.FetchPartition(
-                        partition=partition, fetch_offset=offset, partition_max_bytes=bytes_max
-                    )
-                ],
-            )
-        ],
-    )
+    asked = fetch.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=bytes_max)
+    topics = [fetch.FetchTopic(topic=topic, partitions=[asked])]
+    request = fetch.FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=max(bytes_max, 1), topics=topics)
     return frame(fetch.API_KEY, FETCH_VERSION, request)
 
 
-class AnswerShape:
-    """Checks the responses to one kind of produce frame without decoding them."""
+class AnswerCounter:
+    """Counts the responses to one kind of produce frame on a connection without decoding them: all successful ones have
+    one length.
+    """
 
-    __slots__ = ("_error_at", "size_bytes")
+    __slots__ = ("_expected", "_received_bytes", "size_bytes")
 
     def __init__(self, topic: str) -> None:
+        self.size_bytes = size = len(_good_answer(topic))
         # Length, correlation id, header tags, topic count, name, partition count, partition index, error code.
-        self._error_at = 4 + 4 + 1 + 1 + (1 + len(topic)) + 1 + 4
-        self.size_bytes = len(_good_answer(topic))
+        error_at = 4 + 4 + 1 + 1 + (1 + len(topic)) + 1 + 4
+        self._expected = ((2, (size - 4) >> 8), (3, (size - 4) & 0xFF), (error_at, 0), (error_at + 1, 0))
+        self._received_bytes = 0
 
-    def is_good(self, received: memoryview, skip: int) -> bool:
-        """Return whether every response in `received`, which starts `skip` bytes into one, is a success."""
+    def count(self, received: memoryview) -> int:
+        """Return how many responses these bytes complete. Raises `UnexpectedAnswer` unless each is a success."""
         size = self.size_bytes
-        for at, expected in (
-            (2, (size - 4) >> 8),
-            (3, (size - 4) & 0xFF),
-            (self._error_at, 0),
-            (self._error_at + 1, 0),
-        ):
+        skip = self._received_bytes % size
+        for at, expected in self._expected:
             column = bytes(received[(at - skip) % size :: size])
             if column.count(expected) != len(column):
-                return False
-        return True
+                raise UnexpectedAnswer("the broker refused a produce request under load")
+        self._received_bytes += len(received)
+        return (skip + len(received)) // size
 
 
 def _good_answer(topic: str) -> bytes:

@@ -3,8 +3,9 @@
 import importlib.metadata
 import os
 import platform
-import sys
+import re
 import time
+import timeit
 
 from penstock import __version__
 from penstock_bench.disk import sync_loop
@@ -18,7 +19,9 @@ _PEER_CLIENTS = ("nats-py", "redis", "hiredis", "pika")
 
 def describe(directory: str) -> dict[str, str]:
     """Describe the machine and the filesystem of `directory`."""
-    count, latencies = sync_loop(os.path.join(directory, "probe"), bytes(200), _PROBE_S)
+    latencies = sync_loop(os.path.join(directory, "probe"), bytes(200), _PROBE_S)
+    # How fast the interpreter is: builds of the same version differ by a fifth.
+    calls_s = min(timeit.repeat(lambda: None, number=_CALLS, repeat=3))
     return {
         MEASURED: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "processor": f"{_cpu_model()}, {len(os.sched_getaffinity(0))} cores usable",
@@ -26,31 +29,16 @@ def describe(directory: str) -> dict[str, str]:
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "filesystem": _filesystem(directory),
         "append of 200 B and fdatasync": (
-            f"{number(count / _PROBE_S)}/s, p50 {number(quantile(latencies, 0.5) * 1e6)} µs, "
+            f"{number(len(latencies) / _PROBE_S)}/s, p50 {number(quantile(latencies, 0.5) * 1e6)} µs, "
             f"p99 {number(quantile(latencies, 0.99) * 1e6)} µs"
         ),
-        "a million calls of an empty Python function": f"{number(_calls_s() * 1e3)} ms",
+        "a million calls of an empty Python function": f"{number(calls_s * 1e3)} ms",
         "load before the run": describe_load(os.getloadavg()[0], len(os.sched_getaffinity(0))),
         "Python": f"{platform.python_implementation()} {platform.python_version()}, uvloop {_version('uvloop')}",
         "penstock": __version__,
         "librdkafka client": f"confluent-kafka {_version('confluent-kafka')}",
         "clients of the peers": ", ".join(f"{name} {_version(name)}" for name in _PEER_CLIENTS),
     }
-
-
-def _calls_s() -> float:
-    """Measure how fast the interpreter is: builds of the same version differ by a fifth."""
-
-    def nothing() -> None:
-        pass
-
-    least_s = float("inf")
-    for _ in range(3):
-        began = time.perf_counter()
-        for _ in range(_CALLS):
-            nothing()
-        least_s = min(least_s, time.perf_counter() - began)
-    return least_s
 
 
 def describe_load(load: float, cores: int) -> str:
@@ -63,23 +51,16 @@ def describe_load(load: float, cores: int) -> str:
 
 def _cpu_model() -> str:
     with open("/proc/cpuinfo", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or "unknown"
+        found = re.search(r"^model name\s*: (.*)$", file.read(), re.MULTILINE)
+    return found[1] if found else platform.processor() or "unknown"
 
 
 def _filesystem(directory: str) -> str:
     """Return the type of the mount whose path is the longest prefix."""
-    here = os.path.realpath(directory)
-    best = ("", "unknown")
+    here = os.path.realpath(directory) + "/"
     with open("/proc/mounts", encoding="utf-8") as file:
-        for line in file:
-            _, mounted_at, kind, *_ = line.split()
-            prefix = mounted_at.rstrip("/") + "/"
-            if (here + "/").startswith(prefix) and len(prefix) > len(best[0]):
-                best = (prefix, kind)
-    return best[1]
+        mounts = [(each.split()[1].rstrip("/") + "/", each.split()[2]) for each in file]
+    return max((each for each in mounts if here.startswith(each[0])), key=lambda each: len(each[0]))[1]
 
 
 def _version(package: str) -> str:
@@ -87,10 +68,3 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
-
-
-def check_platform() -> str | None:
-    """Return why the benchmark cannot run here, or None."""
-    if sys.platform != "linux":
-        return "it reads /proc and needs Linux"
-    return None

@@ -3,63 +3,46 @@
 import contextlib
 import os
 import re
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Self
 
-import msgspec
-
 from penstock_bench import process_tree
-from penstock_bench.readable import is_readable_within
 
 _ADDRESS: Final = re.compile(r"(127\.0\.0\.1):(\d+)")
+_POLL_INTERVAL_S: Final = 0.002
 _READY_TIMEOUT_S: Final = 300.0
 _STOP_TIMEOUT_S: Final = 120.0
 _RUN_PENSTOCK: Final = "from penstock.cli.main import main; main()"
-_RUN_PROFILED: Final = """
-import cProfile, signal
-from penstock.cli.main import main
-profile = cProfile.Profile()
-def end(*_):
-    profile.disable()
-    profile.dump_stats({path!r})
-signal.signal(signal.SIGUSR1, lambda *_: profile.enable())
-signal.signal(signal.SIGUSR2, end)
-main()
-"""
-_RUN_ON_SLOW_DISK: Final = """
-import time
-from penstock.cli.main import main
-from penstock.storage import files
-class SlowFile(files.RealFile):
-    descriptor = None  # without it the broker does not sync through io_uring
-    def sync(self):
-        time.sleep({delay_s})
-        super().sync()
-files.RealFile = SlowFile
-main()
-"""
 
 
 class ServerFailed(Exception):
     """A server is not installed, did not start or did not stop; the message says why."""
 
 
-class Memory(msgspec.Struct, frozen=True):
-    rss_mib: float
-    pss_mib: float
+class Usage:
+    """The wall time and the processor time of a server during a measurement, at least a tick of the kernel's clock."""
+
+    took_s = cpu_s = 0.0
 
 
 class ServerProcess:
-    """A server that prints a line with `ready` and its address when it serves."""
-
-    _output: int | None = subprocess.PIPE
+    """A server with all of its children. It is ready when its port accepts connections, or without a port when it
+    prints a line with `ready` and its address.
+    """
 
     def __init__(
-        self, command: Sequence[str], log_path: str, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        log_path: str,
+        environment: Mapping[str, str] | None = None,
+        *,
+        port: int | None = None,
     ) -> None:
         self._log_path = log_path
         self.started_at = time.perf_counter()
@@ -68,29 +51,41 @@ class ServerProcess:
             self._process = subprocess.Popen(  # noqa: S603
                 list(command),
                 stdin=subprocess.DEVNULL,
-                stdout=self._output or log,
+                stdout=subprocess.PIPE if port is None else log,
                 stderr=log,
                 env={**os.environ, **(environment or {})},
             )
+        deadline = self.started_at + _READY_TIMEOUT_S
         try:
-            self.address = self._await_ready(self.started_at + _READY_TIMEOUT_S)
+            self.address = self._read_address(deadline) if port is None else self._await_port(port, deadline)
         except BaseException:
             self.kill()
             raise
         self.ready_s = time.perf_counter() - self.started_at
 
-    def _await_ready(self, deadline: float) -> tuple[str, int]:
-        """Wait until the server serves, and return its address."""
+    def _read_address(self, deadline: float) -> tuple[str, int]:
         stdout = self._process.stdout
         assert stdout is not None
-        while is_readable_within(stdout.fileno(), deadline - time.perf_counter()):
-            line = stdout.readline().decode(errors="replace")
-            if not line:
-                break
-            found = _ADDRESS.search(line)
-            if "ready" in line and found is not None:
-                return found[1], int(found[2])
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            while selector.select(max(0.0, deadline - time.perf_counter())):
+                line = stdout.readline().decode(errors="replace")
+                if not line:
+                    break
+                found = _ADDRESS.search(line)
+                if "ready" in line and found is not None:
+                    return found[1], int(found[2])
         raise ServerFailed(f"the server did not get ready: {self._log_tail()}")
+
+    def _await_port(self, port: int, deadline: float) -> tuple[str, int]:
+        address = ("127.0.0.1", port)
+        while time.perf_counter() < deadline:
+            if self._process.poll() is not None:
+                raise ServerFailed(f"the server ended at once: {self._log_tail()}")
+            with contextlib.suppress(OSError), socket.create_connection(address, 1.0):
+                return address
+            time.sleep(_POLL_INTERVAL_S)
+        raise ServerFailed(f"the server does not listen: {self._log_tail()}")
 
     def _log_tail(self) -> str:
         with contextlib.suppress(OSError), open(self._log_path, encoding="utf-8", errors="replace") as log:
@@ -107,7 +102,7 @@ class ServerProcess:
 
     def pids(self) -> list[int]:
         """Return the ids of all of its processes."""
-        return [self.pid]
+        return sorted(process_tree.tree(self.pid))
 
     def stop(self) -> float:
         """Stop it with SIGTERM, and return how many seconds that took."""
@@ -153,20 +148,22 @@ class ServerProcess:
         """Return the processor time of all living processes so far, in seconds."""
         return sum(process_tree.cpu_s(pid) for pid in self.pids())
 
-    def cpu_since(self, before_s: float) -> float:
-        """Return the processor time since then, at least one tick of the kernel's clock."""
-        return max(self.cpu_s() - before_s, process_tree.TICK_S)
+    @contextlib.contextmanager
+    def usage(self) -> Iterator[Usage]:
+        """Measure what the server uses in the `with` block."""
+        used = Usage()
+        cpu_s, began = self.cpu_s(), time.perf_counter()
+        yield used
+        used.took_s = time.perf_counter() - began
+        used.cpu_s = max(self.cpu_s() - cpu_s, process_tree.TICK_S)
 
     def cpu_split_s(self) -> tuple[float, float]:
         """Return the processor time outside of the kernel and in it."""
         return process_tree.cpu_split_s(self.pid)
 
-    def rss_mib(self) -> float:
-        """Return the resident memory of all processes."""
-        return sum(process_tree.rss_kib(pid) for pid in self.pids()) / 1024
-
-    def memory(self) -> Memory:
-        return memory_of(self.pid)
+    def memory_mib(self, kind: str = "Rss") -> float:
+        """Return the resident memory of all processes, or `Pss`: the proportional share."""
+        return sum(process_tree.memory_kib(pid, kind) for pid in self.pids()) / 1024
 
     def written_bytes(self) -> int:
         """Return how much this process alone has made the kernel write to storage, by all threads.
@@ -175,27 +172,10 @@ class ServerProcess:
         not count.
         """
         with open(f"/proc/{self.pid}/io", encoding="ascii") as file:
-            return parse_written_bytes(file.read())
+            return int(dict(line.split(": ") for line in file)["write_bytes"])
 
     def open_files(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
-
-
-def parse_written_bytes(io: str) -> int:
-    """Return the bytes written, from the text of /proc/PID/io."""
-    fields = dict(line.split(": ") for line in io.splitlines())
-    return int(fields["write_bytes"])
-
-
-def memory_of(pid: int) -> Memory:
-    """Return the resident memory, and the proportional share, in which shared pages count in part."""
-    kib = {"Rss": 0, "Pss": 0}
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        for line in file:
-            name, _, rest = line.partition(":")
-            if name in kib:
-                kib[name] = int(rest.split()[0])
-    return Memory(kib["Rss"] / 1024, kib["Pss"] / 1024)
 
 
 def start_broker(
@@ -203,13 +183,13 @@ def start_broker(
     log_path: str,
     settings: Sequence[str] = (),
     *,
-    port: int = 0,
-    arguments: Sequence[str] = (),
     source: str | None = None,
     code: str = _RUN_PENSTOCK,
 ) -> ServerProcess:
-    """Start a broker. `source` is the directory that holds the package `penstock` of another commit."""
-    command = penstock_command(data_dir, port, [*arguments, *(f"--set={each}" for each in settings)], code)
+    """Start a broker. `source` is the directory that holds the package `penstock` of another commit, `code` the program
+    that runs it.
+    """
+    command = penstock_command(data_dir, 0, [f"--set={each}" for each in settings], code)
     return ServerProcess(command, log_path, {"PYTHONPATH": source} if source is not None else None)
 
 
@@ -220,15 +200,12 @@ def penstock_command(
     return [sys.executable, "-c", code, "up", "--listen", f"127.0.0.1:{port}", "--data", data_dir, *arguments]
 
 
-def start_profiled_broker(data_dir: str, log_path: str, profile_path: str) -> ServerProcess:
-    """Start a broker that profiles itself between SIGUSR1 and SIGUSR2, and then writes the profile."""
-    return start_broker(data_dir, log_path, code=_RUN_PROFILED.format(path=profile_path))
-
-
-def start_broker_on_slow_disk(data_dir: str, log_path: str, *, sync_delay_s: float) -> ServerProcess:
-    """Start a broker whose syncs take this much longer than those of the disk."""
-    return start_broker(data_dir, log_path, code=_RUN_ON_SLOW_DISK.format(delay_s=sync_delay_s))
-
-
 def start_null_server(answer_bytes: int, log_path: str) -> ServerProcess:
     return ServerProcess([sys.executable, "-m", "penstock_bench.null_server", str(answer_bytes)], log_path)
+
+
+def free_port() -> int:
+    """Return a port that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

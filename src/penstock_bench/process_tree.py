@@ -31,14 +31,11 @@ def tree(root: int) -> set[int]:
     return {root} | descendants(parents(), root)
 
 
-def rss_kib(pid: int) -> int:
-    """Return the resident memory, 0 when the process has ended."""
-    with (
-        contextlib.suppress(OSError),
-        open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file,
-    ):
+def memory_kib(pid: int, kind: str = "Rss") -> int:
+    """Return the resident memory, or `Pss`, in which shared pages count in part; 0 when the process has ended."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
         for line in file:
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{kind}:"):
                 return int(line.split()[1])
     return 0
 

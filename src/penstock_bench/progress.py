@@ -1,7 +1,6 @@
 """Progress of a run on the terminal: a bar for the workloads, a bar for the rounds, and a line for each step."""
 
 import time
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -30,15 +29,13 @@ class ProgressBars:
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
     def log(self, what: str) -> None:
         self._console.print(f"[dim]{time.monotonic() - self._began:6.1f} s[/dim]  {what}", highlight=False)
 
-    def workload(self, title: str, number: int, count: int) -> None:
+    def begin_workload(self, title: str, number: int, count: int) -> None:
         self.log(title)
         self._bars.update(self._all, total=count, completed=number - 1)
         self._bars.reset(self._one, total=None, description=title)

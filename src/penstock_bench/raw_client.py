@@ -2,7 +2,7 @@
 
 import socket
 import struct
-import time
+from collections.abc import Sequence
 from typing import Any, Final, Self
 
 from penstock.protocol.apis import codec
@@ -10,6 +10,8 @@ from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages import create_topics, fetch, list_offsets, produce
 from penstock.protocol.records.batch import LOG_OVERHEAD
 from penstock_bench import frames
+from penstock_bench.frames import UnexpectedAnswer
+from penstock_bench.timing import repeat_for
 
 _SIZE: Final = struct.Struct(">i")
 _BATCH_HEAD: Final = struct.Struct(">qi")  # base offset, length of what follows
@@ -19,10 +21,6 @@ _CREATE_TOPICS_VERSION: Final = 7
 _LIST_OFFSETS_VERSION: Final = 7
 _TIMEOUT_S: Final = 120.0
 _LATEST: Final = -1
-
-
-class UnexpectedAnswer(Exception):
-    """The broker returned an error or an unexpected response."""
 
 
 def connect(address: tuple[str, int], timeout_s: float = _TIMEOUT_S) -> socket.socket:
@@ -67,96 +65,77 @@ class RawClient:
             got += count
 
     def request(self, api_key: int, version: int, message: Any) -> Any:
-        body = self.exchange(frames.frame(api_key, version, message))
+        return self._decode(api_key, version, self.exchange(frames.frame(api_key, version, message)))
+
+    def _decode(self, api_key: int, version: int, body: memoryview) -> Any:
         _, position = decode_response_header(body, api_key, version)
         return codec(api_key).decode_response(body, version, position)
 
-    def create_topics(self, partition_counts: dict[str, int], configs: dict[str, str] | None = None) -> None:
-        settings = [
-            create_topics.CreatableTopicConfig(name=name, value=value)
-            for name, value in (configs or {}).items()
+    def create_topics(self, partition_counts: dict[str, int]) -> None:
+        topics = [
+            create_topics.CreatableTopic(name=name, num_partitions=count, replication_factor=1)
+            for name, count in partition_counts.items()
         ]
-        request = create_topics.CreateTopicsRequest(
-            topics=[
-                create_topics.CreatableTopic(
-                    name=name, num_partitions=count, replication_factor=1, configs=settings
-                )
-                for name, count in partition_counts.items()
-            ],
-            timeout_ms=int(_TIMEOUT_S * 1000),
-        )
-        response = self.request(create_topics.API_KEY, _CREATE_TOPICS_VERSION, request)
-        for topic in response.topics:
+        request = create_topics.CreateTopicsRequest(topics=topics, timeout_ms=int(_TIMEOUT_S * 1000))
+        for topic in self.request(create_topics.API_KEY, _CREATE_TOPICS_VERSION, request).topics:
             if topic.error_code:
                 raise UnexpectedAnswer(f"creating {topic.name}: {topic.error_code} {topic.error_message}")
 
     def produce(self, request_frame: bytes) -> int:
         """Send one produce frame and return the base offset of its first partition."""
-        body = self.exchange(request_frame)
-        _, position = decode_response_header(body, produce.API_KEY, frames.PRODUCE_VERSION)
-        response = produce.decode_response(body, frames.PRODUCE_VERSION, position)
+        response = self._decode(produce.API_KEY, frames.PRODUCE_VERSION, self.exchange(request_frame))
         for topic in response.responses:
             for partition in topic.partition_responses:
                 if partition.error_code:
                     raise UnexpectedAnswer(
                         f"producing to {topic.name}-{partition.index}: {partition.error_code} {partition.error_message}"
                     )
-        return response.responses[0].partition_responses[0].base_offset
+        return int(response.responses[0].partition_responses[0].base_offset)
 
-    def end_offset(self, topic: str, partition: int) -> int:
+    def end_offsets(self, topic: str, partitions: Sequence[int], *, is_committed: bool = False) -> list[int]:
+        """Return the end offsets, or the offsets up to which a consumer with `read_committed` can read."""
+        asked = [
+            list_offsets.ListOffsetsPartition(partition_index=each, timestamp=_LATEST) for each in partitions
+        ]
         request = list_offsets.ListOffsetsRequest(
             replica_id=-1,
-            topics=[
-                list_offsets.ListOffsetsTopic(
-                    name=topic,
-                    partitions=[
-                        list_offsets.ListOffsetsPartition(partition_index=partition, timestamp=_LATEST)
-                    ],
-                )
-            ],
+            isolation_level=int(is_committed),
+            topics=[list_offsets.ListOffsetsTopic(name=topic, partitions=asked)],
         )
-        response = self.request(list_offsets.API_KEY, _LIST_OFFSETS_VERSION, request)
-        found = response.topics[0].partitions[0]
-        if found.error_code:
-            raise UnexpectedAnswer(f"the end offset of {topic}-{partition}: error {found.error_code}")
-        return int(found.offset)
-
-    def read_to(self, topic: str, partition: int, end_offset: int, *, bytes_max: int) -> int:
-        """Fetch the partition from its start to `end_offset` and return how many bytes of records that was."""
-        offset = 0
-        total = 0
-        while offset < end_offset:
-            body = self.exchange(frames.fetch_frame(topic, partition, offset, bytes_max=bytes_max))
-            _, position = decode_response_header(body, fetch.API_KEY, frames.FETCH_VERSION)
-            response = fetch.decode_response(body, frames.FETCH_VERSION, position)
-            data = response.responses[0].partitions[0]
-            if data.error_code or not data.records:
+        found = self.request(list_offsets.API_KEY, _LIST_OFFSETS_VERSION, request).topics[0].partitions
+        for each in found:
+            if each.error_code:
                 raise UnexpectedAnswer(
-                    f"fetching {topic}-{partition} at {offset}: error {data.error_code}, no records"
+                    f"the end offset of {topic}-{each.partition_index}: error {each.error_code}"
                 )
+        return [int(each.offset) for each in found]
+
+    def end_offset(self, topic: str, partition: int = 0) -> int:
+        return self.end_offsets(topic, [partition])[0]
+
+    def read_to(self, topic: str, end_offset: int, *, bytes_max: int) -> int:
+        """Fetch partition 0 from its start to `end_offset` and return how many bytes of records that was."""
+        offset = total = 0
+        while offset < end_offset:
+            body = self.exchange(frames.fetch_frame(topic, 0, offset, bytes_max=bytes_max))
+            data = self._decode(fetch.API_KEY, frames.FETCH_VERSION, body).responses[0].partitions[0]
+            if data.error_code or not data.records:
+                raise UnexpectedAnswer(f"fetching {topic}-0 at {offset}: error {data.error_code}, no records")
             total += len(data.records)
             offset = next_offset(data.records, offset)
         return total
 
-    def produce_for(self, request_frame: bytes, duration_s: float) -> tuple[int, list[float]]:
-        """Produce one record at a time; return how many were acknowledged, and how long each took in seconds."""
+    def produce_for(self, request_frame: bytes, duration_s: float) -> list[float]:
+        """Produce one record at a time; return how long each took in seconds."""
         first_offset = self.produce(request_frame)
-        latencies: list[float] = []
-        clock = time.perf_counter
-        now = clock()
-        end = now + duration_s
-        while now < end:
-            self.exchange(request_frame)
-            done = clock()
-            latencies.append(done - now)
-            now = done
+        latencies = repeat_for(duration_s, lambda: self.exchange(request_frame))
         # No other producer writes to the partition: after a failure this offset would lag behind the count.
         appended = self.produce(request_frame) - first_offset - 1
         if appended != len(latencies):
             raise UnexpectedAnswer(
                 f"{len(latencies)} produce requests of one record appended {appended} records"
             )
-        return len(latencies), latencies
+        return latencies
 
 
 def next_offset(records: bytes | bytearray | memoryview, start: int) -> int:

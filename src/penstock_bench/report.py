@@ -1,12 +1,11 @@
 """Formats results: rows for the terminal, JSON with every value, and a page for the documentation. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from penstock_bench.catalogue import WORKLOADS
-from penstock_bench.figures import MEASURED, Comparison, Goal, Ratio, Section, Series, number
+from penstock_bench.figures import MEASURED, Comparison, Goal, Measured, Section, number
 
 _HEAD = """# Benchmarks
 
@@ -45,48 +44,34 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[TargetState, ...] = ()
 
 
-def ratio_rows(sections: Sequence[Section]) -> list[tuple[str, str, str, str, str]]:
-    """Return a row for each ratio: workload, label, median, spread, goal."""
-    return [
-        (section.key, ratio.label, number(ratio.median), spread(ratio), verdict(ratio.goal, ratio))
-        for section in sections
-        for ratio in section.ratios
-    ]
-
-
-def figure_rows(sections: Sequence[Section]) -> list[tuple[str, str, str, str, str]]:
-    """Return a row for each figure that has a goal."""
-    return [
-        (
-            section.key,
-            figure.series.label,
-            f"{number(figure.series.median)} {figure.series.unit}",
-            spread(figure.series),
-            verdict(figure.goal, figure.series),
-        )
-        for section in sections
-        for figure in section.figures
+def summary_rows(sections: Sequence[Section]) -> list[tuple[str, str, str, str, str]]:
+    """Return a row for each ratio, and then for each figure that has a goal: workload, label, median, spread, goal."""
+    ratios = [(each.key, ratio.label, "", ratio, ratio.goal) for each in sections for ratio in each.ratios]
+    figures = [
+        (each.key, figure.series.label, f" {figure.series.unit}", figure.series, figure.goal)
+        for each in sections
+        for figure in each.figures
         if figure.goal is not None
     ]
+    return [
+        (key, label, number(measured.median) + unit, spread(measured), verdict(goal, measured))
+        for key, label, unit, measured, goal in (*ratios, *figures)
+    ]
 
 
-def spread(measured: Series | Ratio) -> str:
+def spread(measured: Measured) -> str:
     return f"{number(measured.low)} … {number(measured.high)}" if len(measured.values) > 1 else "one round"
 
 
-def verdict(goal: Goal | None, measured: Series | Ratio) -> str:
+def verdict(goal: Goal | None, measured: Measured) -> str:
     """Return whether the goal is met or missed in every round. It is undecided when rounds disagree."""
     if goal is None:
         return ""
     outcomes = {goal.is_met_by(value) for value in measured.values}
-    if len(outcomes) == 1:
-        return f"{goal} met" if outcomes.pop() else f"{goal} missed by {_missed_by(goal, measured.median)}"
-    return f"{goal} undecided: the rounds disagree"
-
-
-def _missed_by(goal: Goal, value: float) -> str:
-    """Return how far off it is, in percent of the goal."""
-    return f"{abs(value - goal.bound) / goal.bound:.0%}"
+    if len(outcomes) > 1:
+        return f"{goal} undecided: the rounds disagree"
+    off_by = abs(measured.median - goal.bound) / goal.bound
+    return f"{goal} met" if outcomes.pop() else f"{goal} missed by {off_by:.0%}"
 
 
 def comparison_rows(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
@@ -106,19 +91,10 @@ def comparison_rows(comparison: Comparison) -> list[tuple[str, str, str, str, st
 
 
 def to_json(report: Report) -> bytes:
-    sections: list[dict[str, Any]] = []
-    for section in report.sections:
-        built = msgspec.to_builtins(section)
-        for encoded, ratio in zip(built["ratios"], section.ratios, strict=True):
-            encoded["values"] = ratio.values
-            encoded["median"] = ratio.median
-        sections.append(built)
-    content = {
-        "machine": report.machine,
-        "scale": report.scale,
-        "targets": msgspec.to_builtins(report.targets),
-        "sections": sections,
-    }
+    content = msgspec.to_builtins(report)
+    for encoded, section in zip(content["sections"], report.sections, strict=True):
+        for encoded_ratio, ratio in zip(encoded["ratios"], section.ratios, strict=True):
+            encoded_ratio |= {"values": ratio.values, "median": ratio.median}
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
@@ -150,7 +126,7 @@ def to_markdown(report: Report, pictures: Mapping[str, Sequence[str]] | None = N
             "## Targets\n",
             _table(("target", "server", "an acknowledged message is", "state"), targets),
         ]
-    rows = [*ratio_rows(report.sections), *figure_rows(report.sections)]
+    rows = summary_rows(report.sections)
     head = ("", "what", "median", "lowest … highest", "goal")
     missed = [row for row in rows if "missed" in row[-1]]
     parts += ["## Goals missed\n", _table(head, missed)]

@@ -6,36 +6,25 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from penstock_bench import machine, report
+from penstock_bench.board import Board
 from penstock_bench.catalogue import WORKLOADS, Workload
-from penstock_bench.context import Bench, TimeLimitReached
-from penstock_bench.figures import Findings, Section
-from penstock_bench.peers.clusters.targets import CLUSTER_TARGETS
-from penstock_bench.peers.targets import TARGETS, TRANSACTION_TARGETS, Target
+from penstock_bench.context import Bench, NotMeasured
+from penstock_bench.figures import Section
+from penstock_bench.peers.targets import CLUSTER_TARGETS, TARGETS, TRANSACTION_TARGETS
+from penstock_bench.progress import ProgressBars
 from penstock_bench.scale import Scale
-
-
-class Progress(Protocol):
-    """Receives the progress of a run."""
-
-    def log(self, what: str) -> None: ...
-
-    def workload(self, title: str, number: int, count: int) -> None:
-        """Called when a workload begins, the `number`th of `count`."""
-
-    def step(self, done: int, count: int) -> None:
-        """Called after each round of a workload."""
 
 
 def run(
     scale: Scale,
     keys: str,
     results_dir: str,
-    progress: Progress,
+    progress: ProgressBars,
     peers: str = "",
     *,
     against: str | None = None,
@@ -49,66 +38,54 @@ def run(
             described = machine.describe(scratch)
             bench = Bench(scale, scratch, progress.log, progress.step, peers, against=against)
             with contextlib.closing(bench):
-                sections = _run_all(
-                    bench, [each for each in WORKLOADS.values() if each.letter in keys], progress
-                )
+                sections = []
+                chosen = [each for each in WORKLOADS.values() if each.letter in keys]
+                for number, workload in enumerate(chosen, start=1):
+                    title = f"({workload.letter}) {workload.title}"
+                    progress.begin_workload(title, number, len(chosen))
+                    sections.append(run_one(bench, workload))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     targets = target_states(bench.fleet.versions, bench.fleet.absent)
-    result = report.Report(machine=described, scale=str(scale), sections=sections, targets=targets)
+    result = report.Report(machine=described, scale=str(scale), sections=tuple(sections), targets=targets)
     name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + ".json"
     with open(os.path.join(results_dir, name), "wb") as file:
         file.write(report.to_json(result))
     return result
 
 
-def _run_all(bench: Bench, workloads: Sequence[Workload], progress: Progress) -> tuple[Section, ...]:
-    sections = []
-    for number, workload in enumerate(workloads, start=1):
-        progress.workload(f"({workload.letter}) {workload.title}", number, len(workloads))
-        sections.append(run_one(bench, workload))
-    return tuple(sections)
-
-
 def target_states(versions: dict[str, str], absent: dict[str, str]) -> tuple[report.TargetState, ...]:
-    """Return the state of every target, also of missing ones; nothing when the run compared no peers."""
-    if not versions and not absent:
-        return ()
+    """Return the state of every target, also of missing ones, and those of single comparisons that this run has;
+    nothing when the run compared no peers.
+    """
+    known = {
+        **dict.fromkeys(versions, "measured"),
+        **{name: f"**missing:** {absent[name]}" for name in absent},
+    }
+    single = [each for each in (*TRANSACTION_TARGETS, *CLUSTER_TARGETS) if each not in TARGETS]
+    listed = [*TARGETS, *(each for each in single if each.server in known)] if known else []
     return tuple(
         report.TargetState(
-            name=target.name,
-            server=f"{target.server} {versions.get(target.server, '')}".strip(),
-            durability=target.durability,
-            state=_state(target.server, versions, absent),
+            name=each.name,
+            server=f"{each.server} {versions.get(each.server, '')}".strip(),
+            durability=each.durability,
+            state=known.get(each.server, "not requested"),
         )
-        for target in _all_targets(versions, absent)
+        for each in listed
     )
-
-
-def _all_targets(versions: dict[str, str], absent: dict[str, str]) -> list[Target]:
-    """Return the targets of all comparisons, and those of single comparisons in this run."""
-    asked = {*versions, *absent}
-    more = (*TRANSACTION_TARGETS, *CLUSTER_TARGETS)
-    return [*TARGETS, *(target for target in more if target not in TARGETS and target.server in asked)]
-
-
-def _state(server: str, versions: dict[str, str], absent: dict[str, str]) -> str:
-    if server in absent:
-        return f"**missing:** {absent[server]}"
-    return "measured" if server in versions else "not requested"
 
 
 def run_one(bench: Bench, workload: Workload) -> Section:
     """Run one workload. Its failure is reported beside what it has measured, and does not end the run."""
-    bench.new_board()
+    bench.board = Board()
+    failure = None
     try:
-        return workload.section(workload.run(bench))
-    except TimeLimitReached as stop:
-        reason = str(stop)
+        workload.run(bench)
+    except NotMeasured as stop:
+        failure = str(stop)
     except Exception as error:  # noqa: BLE001 - every failure of a workload is reported
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    findings = Findings(comparisons=bench.board.comparisons(), notes=bench.board.notes(), failure=reason)
-    return workload.section(findings)
+        failure = f"{type(error).__name__}: {error}".splitlines()[0]
+    return workload.section(bench.board.findings(failure))
 
 
 @contextlib.contextmanager

@@ -17,8 +17,9 @@ import msgspec
 from penstock.protocol.records.batch import LOG_OVERHEAD
 
 _CALLS: Final = ("syscalls:sys_enter_fdatasync", "syscalls:sys_enter_fsync")
-# A sync that is left to the kernel is no call of its own (docs/adr/0011). 3 is the operation IORING_OP_FSYNC.
-_LEFT_TO_KERNEL: Final = ("io_uring:io_uring_submit_req", "opcode==3")
+# A sync that is left to the kernel is no call of its own (docs/adr/0011): 3 is the operation IORING_OP_FSYNC, and 23
+# IORING_OP_WRITE, which brokers use for durable writes alone (docs/adr/0020).
+_LEFT_TO_KERNEL: Final = ("io_uring:io_uring_submit_req", "opcode==3||opcode==23")
 _TRACEPOINTS: Final = "/sys/kernel/tracing/events"
 _ATTACH_S: Final = 0.5
 

@@ -5,14 +5,14 @@ repeats one run with its traceback. Exits with 1 when any run failed.
 """
 
 import argparse
+import gc
 import logging
 import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from penstock_simulation.broker import run_simulated
 from penstock_simulation.cluster.world import run_cluster
@@ -22,7 +22,6 @@ from penstock_simulation.raft.world import RaftWorld
 
 _PROGRESS_S = 5.0
 _FAILURES_MAX = 20
-_CHUNK = 4
 _VOTER_COUNTS = (3, 1, 3, 5)
 
 Summary = tuple[int, str]
@@ -115,7 +114,8 @@ def _run_all(level: str, seeds: range, jobs: int) -> int:
     done = acknowledged = 0
     failed: list[int] = []
     with ProcessPoolExecutor(jobs) as pool:
-        for seed, failure, acked in pool.map(partial(_run_one, level), seeds, chunksize=_CHUNK):
+        for finished in as_completed([pool.submit(_run_one, level, seed) for seed in seeds]):
+            seed, failure, acked = finished.result()
             done += 1
             acknowledged += acked
             if failure is not None:
@@ -130,10 +130,11 @@ def _run_all(level: str, seeds: range, jobs: int) -> int:
                 printed_s = now_s
                 _print(f"{done}/{len(seeds)} seeds, {len(failed)} failed, {now_s - began_s:.0f} s")
     took_s = time.monotonic() - began_s
-    verdict = f"{len(failed)} failed: {failed}" if failed else "no violation"
+    verdict = f"{len(failed)} failed: {sorted(failed)}" if failed else "no violation"
     _print(f"{done} seeds in {took_s:.0f} s, {acknowledged} records acknowledged, {verdict}")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
+    gc.freeze()  # each run collects the garbage of the last: keep the imported modules out of it
     sys.exit(main())

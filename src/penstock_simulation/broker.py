@@ -160,7 +160,7 @@ def _simulated_threads(loop: SimulatedLoop, _count: int, name: str) -> OffloadPo
 def run_simulated(
     seed: int, work: Callable[[SimulatedLoop], Coroutine[Any, Any, T]], conditions: Conditions = RELIABLE
 ) -> tuple[T, list[str]]:
-    """Run a coroutine on a loop of its own; return its result and the trace of the network."""
+    """Run a coroutine on a separate loop; return its result and the trace of the network."""
     network = SimulatedNetwork(randomness(seed, "network"), conditions)
     drawn: Random = randomness(seed, "loop")
     loop = SimulatedLoop(network, drawn)
@@ -176,13 +176,14 @@ def run_simulated(
 def _no_collection() -> Iterator[None]:
     """Disable garbage collection: it would end objects at times that no seed draws."""
     was_enabled = gc.isenabled()
+    if was_enabled:
+        gc.collect()  # the disks of an earlier run are large
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
             gc.enable()
-            gc.collect()  # the disks of a run are large
 
 
 def _end_tasks(loop: SimulatedLoop) -> None:

@@ -1,4 +1,4 @@
-"""An event loop on virtual time: asyncio code runs on it unmodified, and the same seed gives the same run.
+"""An event loop on virtual time: asyncio code runs on it unmodified, and the same seed produces the same run.
 
 When no callback is ready, the time jumps to the next timer. Connections go through a `SimulatedNetwork`; work for an
 executor runs inline, after a delay that the seed draws. `Deadlock` is raised when no callback is ready and no timer is
@@ -6,13 +6,15 @@ set.
 """
 
 import asyncio
-import contextvars
 import socket
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from random import Random
 from typing import Any, TypeVar
+
+import msgspec
 
 from penstock_simulation.disk import PowerCut
 from penstock_simulation.network import SimulatedNetwork, current_node
@@ -28,39 +30,19 @@ class Deadlock(BaseException):
     """Every task waits for an event that cannot happen."""
 
 
-class _Handle(asyncio.Handle):
-    """Like asyncio's, but cheaper to make: a run makes hundreds of thousands."""
+class _Handle(msgspec.Struct, eq=False):
+    """Replaces asyncio's handles: a run makes hundreds of thousands, so they must be cheap to make."""
 
-    __slots__ = ()
-
-    def __init__(self, callback: Any, args: Any, loop: Any, context: Any = None) -> None:
-        self._context = contextvars.copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = None
-
-
-class _Timer(asyncio.TimerHandle):
-    __slots__ = ()
-
-    def __init__(self, when: float, callback: Any, args: Any, loop: Any, context: Any = None) -> None:
-        self._context = contextvars.copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = None
-        self._when = when
-        self._scheduled = False
+    context: Context
+    callback: Any
+    """None when cancelled."""
+    args: tuple[Any, ...]
 
     def cancel(self) -> None:
-        self._cancelled = True
-        self._callback = None
-        self._args = ()
+        self.callback, self.args = None, ()
+
+    def cancelled(self) -> bool:
+        return self.callback is None
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
@@ -78,9 +60,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Chance that work off the loop takes tens or hundreds of milliseconds."""
         self._ended_processes: dict[str, int] = {}
         self._now_s = 0.0
-        self._timers: list[tuple[float, int, _Timer]] = []
+        self._timers: list[tuple[float, int, _Handle]] = []
         self._timer_count = 0
-        self._ready: deque[asyncio.Handle]  # asyncio's own
+        self._ready: deque[_Handle]  # asyncio's own
         self._stopping: bool
         self._listeners: dict[tuple[str, int], Listener] = {}
         self._next_port = _EPHEMERAL_PORT_FIRST
@@ -88,10 +70,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         # Dictionaries keep their order; sets of objects would depend on addresses in memory.
         self._transports: dict[SimulatedTransport, None] = {}
         self._tasks_of: dict[str, dict[asyncio.Task[Any], None]] = {}
-        self.set_task_factory(_create_task)
         self.set_exception_handler(_ignore_power_cuts)
 
     # -- time -----------------------------------------------------------------------------------------
+
+    get_debug = bool  # False: every future and task asks
 
     def time(self) -> float:
         return self._now_s
@@ -103,30 +86,32 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Any, *args: Any, context: Any = None
-    ) -> _Timer:
-        timer = _Timer(when, callback, args, self, context)
+    ) -> _Handle:
+        handle = _Handle(copy_context() if context is None else context, callback, args)
         self._timer_count += 1
-        heappush(self._timers, (when, self._timer_count, timer))
-        return timer
+        heappush(self._timers, (when, self._timer_count, handle))
+        return handle
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Any, *args: Any, context: Any = None
-    ) -> _Timer:
+    ) -> _Handle:
         return self.call_at(self._now_s + delay, callback, *args, context=context)
 
     def call_soon(  # type: ignore[override]
         self, callback: Any, *args: Any, context: Any = None
     ) -> _Handle:
-        handle = _Handle(callback, args, self, context)
+        handle = _Handle(copy_context() if context is None else context, callback, args)
         self._ready.append(handle)
         return handle
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]  # there are no threads
 
     def _run_once(self) -> None:
         """Run turns until the loop is to stop. Callbacks that a turn makes ready run in the next turn."""
         ready, timers = self._ready, self._timers
         while True:
             if not ready and not self._stopping:
-                while timers and timers[0][2]._cancelled:  # noqa: SLF001
+                while timers and timers[0][2].callback is None:
                     heappop(timers)
                 if not timers:
                     raise Deadlock("no callback is ready and no timer is set")
@@ -136,8 +121,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 ready.append(heappop(timers)[2])
             for _ in range(len(ready)):
                 handle = ready.popleft()
-                if not handle._cancelled:  # noqa: SLF001
-                    handle._run()  # noqa: SLF001
+                if handle.callback is not None:
+                    try:
+                        handle.context.run(handle.callback, *handle.args)
+                    except (SystemExit, KeyboardInterrupt):
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - as asyncio's handles do
+                        message = f"Exception in callback {handle.callback}"
+                        self.call_exception_handler({"message": message, "exception": error})
             if self._stopping:
                 return
 
@@ -215,14 +206,17 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     # -- nodes ----------------------------------------------------------------------------------------
 
-    def add_task(self, task: "asyncio.Task[Any]") -> None:
+    def create_task(self, coro: Any, **options: Any) -> "asyncio.Task[Any]":
+        self._future_count += 1
+        task = _Task(self._future_count, coro, loop=self, **options)
         tasks = self._tasks_of.setdefault(current_node.get(), {})
         tasks[task] = None
-        task.add_done_callback(lambda done: _forget(tasks, done))
+        task.add_done_callback(tasks.pop)
+        return task
 
     def run_on(self, node: str, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """Run a coroutine on a machine, which owns its tasks, listeners and connections."""
-        context = contextvars.copy_context()
+        context = copy_context()
         context.run(current_node.set, node)
         return context.run(self.create_task, work)
 
@@ -248,7 +242,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 self.call_soon(transport.retry)
 
     def break_connections(self, node: str) -> None:
-        """Break all connections to and from a machine that goes on running."""
+        """Break all connections to and from a machine that continues to run."""
         self.add_trace(f"connections of {node} break")
         for transport in [each for each in self._transports if each.node == node]:
             transport.break_connection()
@@ -258,10 +252,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         future = _Future(loop=self)
         future.number = self._future_count
         return future
-
-    def create_numbered_task(self, work: Any, **options: Any) -> "asyncio.Task[Any]":
-        self._future_count += 1
-        return _Task(self._future_count, work, loop=self, **options)
 
 
 class _Future(asyncio.Future[Any]):
@@ -282,18 +272,7 @@ class _Task(asyncio.Task[Any]):
         return self._number
 
 
-def _create_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> "asyncio.Task[Any]":
-    assert isinstance(loop, SimulatedLoop)
-    task = loop.create_numbered_task(work, **options)
-    loop.add_task(task)
-    return task
-
-
 def _ignore_power_cuts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Do not report failures of code on a machine without power."""
     if not isinstance(context.get("exception"), PowerCut):
         loop.default_exception_handler(context)
-
-
-def _forget(tasks: "dict[asyncio.Task[Any], None]", done: "asyncio.Task[Any]") -> None:
-    tasks.pop(done, None)

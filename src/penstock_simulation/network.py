@@ -79,7 +79,7 @@ class SimulatedNetwork:
         self._unreachable.discard(node)
 
     def refuse_connections(self, node: str) -> None:
-        """Refuse new connections to a node although it listens; open connections go on."""
+        """Refuse new connections to a node although it listens; open connections continue."""
         self._refusing.add(node)
 
     def accept_connections(self, node: str) -> None:

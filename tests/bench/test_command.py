@@ -6,8 +6,7 @@ import pytest
 from penstock.cli.main import run
 from penstock_bench import runner, scale
 from penstock_bench.catalogue import Workload
-from penstock_bench.context import Bench, TimeLimitReached
-from penstock_bench.figures import Findings
+from penstock_bench.context import Bench, NotMeasured
 from penstock_bench.machine import describe, describe_load
 from penstock_bench.peers.targets import TARGETS, TRANSACTION_TARGETS
 
@@ -75,21 +74,23 @@ def test_a_run_that_takes_too_long_is_stopped_at_its_next_step(tmp_path: Path) -
     text: list[str] = []
     sizes = msgspec.structs.replace(scale.QUICK, minutes_max=0.0)
     out_of_time = Bench(sizes, str(tmp_path), text.append)
-    with pytest.raises(TimeLimitReached):
+    with pytest.raises(NotMeasured):
         out_of_time.log("one more")
     assert text == []
 
 
 def test_values_measured_before_the_time_limit_are_kept(tmp_path: Path) -> None:
     class Slow(Workload, frozen=True):
-        def run(self, bench: Bench) -> Findings:
-            bench.new_board().add(TARGETS[0], "rate", 5.0, "/s")
-            raise TimeLimitReached("no more")
+        def run(self, bench: Bench) -> None:
+            bench.board.add("rate", 5.0, "/s", TARGETS[0])
+            bench.board.add("start", 0.5, "s")
+            raise NotMeasured("no more")
 
-    slow = Slow(letter="l", module="slow", title="Slow", method="One round, then none.")
+    slow = Slow(letter="l", function="slow", title="Slow", method="One round, then none.")
     section = runner.run_one(Bench(scale.QUICK, str(tmp_path), lambda _: None), slow)
     assert section.failure == "no more"
     assert section.comparisons[0].rows[0].series.values == (5.0,)
+    assert section.figures[0].series.values == (0.5,)
 
 
 def test_data_directories_are_removed_even_when_a_workload_fails(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from penstock_bench.figures import Cells, Goal, Ratio, Series, number, quantile
+from penstock_bench.figures import Goal, Ratio, Series, number, quantile
 
 
 def series(*values: float) -> Series:
@@ -35,16 +35,6 @@ def test_a_ratio_of_series_with_different_rounds_is_refused() -> None:
 )
 def test_a_goal_is_met_on_its_own_side_of_the_bound(goal: Goal, value: float, is_met: bool) -> None:
     assert goal.is_met_by(value) is is_met
-
-
-def test_cells_become_series_in_the_order_in_which_they_were_first_measured() -> None:
-    cells = Cells()
-    for value in (1.0, 2.0):
-        cells.add("reference", value * 2, "/s")
-        cells.add("broker", value, "/s")
-    assert [s.label for s in cells.all()] == ["reference", "broker"]
-    assert cells.ratio("r", "broker", "reference").values == (0.5, 0.5)
-    assert [each.series.label for each in cells.figures()] == ["reference", "broker"]
 
 
 def test_a_quantile_is_a_value_that_was_measured() -> None:

@@ -8,7 +8,8 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import decode_records
 from penstock_bench import frames
-from penstock_bench.raw_client import UnexpectedAnswer, next_offset
+from penstock_bench.frames import AnswerCounter, UnexpectedAnswer
+from penstock_bench.raw_client import next_offset
 
 
 def answer(*, error_code: int = 0, base_offset: int = 0, message: str | None = None) -> bytes:
@@ -73,28 +74,27 @@ def test_a_fetch_frame_requests_one_partition_from_one_offset() -> None:
 
 
 def test_the_size_of_a_successful_response_is_known_beforehand() -> None:
-    assert frames.AnswerShape("orders").size_bytes == len(answer(base_offset=1 << 40))
+    assert AnswerCounter("orders").size_bytes == len(answer(base_offset=1 << 40))
 
 
-def test_successful_responses_are_recognized_wherever_the_bytes_are_split() -> None:
-    shape = frames.AnswerShape("orders")
-    stream = b"".join(answer(base_offset=n) for n in range(3))
-    for start in range(shape.size_bytes):
-        for end in (start + 1, start + 10, len(stream)):
-            assert shape.is_good(memoryview(stream)[start:end], start)
+def test_successful_responses_are_counted_wherever_the_bytes_are_split() -> None:
+    stream = memoryview(b"".join(answer(base_offset=n) for n in range(3)))
+    for cut in range(len(stream)):
+        counter = AnswerCounter("orders")
+        assert counter.count(stream[:cut]) + counter.count(stream[cut:]) == 3
 
 
-def test_an_error_code_in_a_response_is_detected() -> None:
-    shape = frames.AnswerShape("orders")
-    stream = answer() + answer(error_code=5) + answer()
-    assert not shape.is_good(memoryview(stream), 0)
-    assert not shape.is_good(memoryview(stream)[20:], 20)
-    assert shape.is_good(memoryview(stream)[: shape.size_bytes], 0)
-
-
-def test_a_response_of_another_length_is_detected() -> None:
-    shape = frames.AnswerShape("orders")
-    assert not shape.is_good(memoryview(answer() + answer(error_code=2, message="the batch is damaged")), 0)
+@pytest.mark.parametrize(
+    "refused", [answer(error_code=5), answer(error_code=2, message="the batch is damaged")]
+)
+def test_an_error_code_or_another_length_of_a_response_is_detected(refused: bytes) -> None:
+    stream = memoryview(answer() + refused + answer())
+    size = len(answer())
+    for cut in (0, 20, size):
+        counter = AnswerCounter("orders")
+        assert counter.count(stream[:cut]) == cut // size
+        with pytest.raises(UnexpectedAnswer, match="refused"):
+            counter.count(stream[cut:])
 
 
 def test_the_next_offset_follows_the_last_complete_batch() -> None:

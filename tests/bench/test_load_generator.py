@@ -6,16 +6,16 @@ import threading
 import pytest
 
 from penstock_bench import frames
-from penstock_bench.load_generator import LoadGenerator
+from penstock_bench.frames import UnexpectedAnswer
+from penstock_bench.load_generator import produce_load
 from penstock_bench.process import start_null_server
-from penstock_bench.raw_client import UnexpectedAnswer
 
-SHAPE = frames.AnswerShape("orders")
+SIZE_BYTES = frames.AnswerCounter("orders").size_bytes
 FRAME = frames.produce_frame("orders", [0], frames.batch(100, 1))
 
 
 def good_answer() -> bytes:
-    body = bytes(SHAPE.size_bytes - 4)
+    body = bytes(SIZE_BYTES - 4)
     return struct.pack(">i", len(body)) + body
 
 
@@ -52,8 +52,8 @@ class Broker:
 @pytest.mark.parametrize("window", [1, 5])
 def test_the_generator_repeats_the_frame_and_counts_every_response(window: int) -> None:
     broker = Broker()
-    with LoadGenerator(broker.address, [FRAME], SHAPE, window) as generator:
-        load = generator.run(duration_s=30, until=lambda acknowledged: acknowledged >= 40)
+    with produce_load(broker.address, "orders", [[FRAME]], window) as generator:
+        load = generator.run(30, until=lambda acknowledged: acknowledged >= 40)
     broker.join()
     assert load.acknowledged >= 40
     assert set(broker.frames) <= {FRAME, *(FRAME[:n] for n in range(len(FRAME)))}
@@ -64,8 +64,8 @@ def test_the_generator_repeats_the_frame_and_counts_every_response(window: int) 
 def test_several_frames_of_equal_length_are_sent_in_turn() -> None:
     turn = [frames.produce_frame("orders", [partition], frames.batch(100, 1)) for partition in range(3)]
     broker = Broker()
-    with LoadGenerator(broker.address, [b"".join(turn)], SHAPE, 2) as generator:
-        load = generator.run(duration_s=30, until=lambda acknowledged: acknowledged >= 40)
+    with produce_load(broker.address, "orders", [turn], 2) as generator:
+        load = generator.run(30, until=lambda acknowledged: acknowledged >= 40)
     broker.join()
     assert load.acknowledged >= 40
     whole = broker.frames[: load.acknowledged]
@@ -75,10 +75,10 @@ def test_several_frames_of_equal_length_are_sent_in_turn() -> None:
 def test_an_error_code_in_a_response_ends_the_run() -> None:
     broker = Broker(fail_at=7)
     with (
-        LoadGenerator(broker.address, [FRAME], SHAPE, 3) as generator,
+        produce_load(broker.address, "orders", [[FRAME]], 3) as generator,
         pytest.raises(UnexpectedAnswer, match="refused"),
     ):
-        generator.run(duration_s=30)
+        generator.run(30)
     broker.join()
 
 
@@ -88,10 +88,22 @@ def test_frames_larger_than_a_socket_takes_at_once_go_through_the_null_server(
     large = frames.produce_frame("orders", [0], frames.batch(1024, 512))
     log_path = tmp_path_factory.mktemp("null") / "log"
     with (
-        start_null_server(SHAPE.size_bytes, str(log_path)) as server,
-        LoadGenerator(server.address, [large] * 2, SHAPE, 8) as generator,
+        start_null_server(SIZE_BYTES, str(log_path)) as server,
+        produce_load(server.address, "orders", [[large]] * 2, 8) as generator,
     ):
-        load = generator.run(duration_s=30, until=lambda acknowledged: acknowledged >= 100)
+        load = generator.run(30, until=lambda acknowledged: acknowledged >= 100)
         assert server.cpu_s() >= 0
-        assert server.memory().rss_mib > 1
+        assert server.memory_mib() > 1
     assert load.acknowledged >= 100
+
+
+def test_with_one_request_in_flight_all_are_answered_at_the_end_and_connections_take_turns(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    log_path = tmp_path_factory.mktemp("null") / "log"
+    with (
+        start_null_server(SIZE_BYTES, str(log_path)) as server,
+        produce_load(server.address, "orders", [[FRAME]] * 3) as generator,
+    ):
+        for load in (generator.run(0.05), generator.run_in_turn(0.05), generator.run(0.05)):
+            assert load.acknowledged == len(load.latencies_s) > 0

@@ -1,6 +1,6 @@
 import os
 
-from penstock_bench.process_tree import cpu_s, descendants, parents, rss_kib, tree
+from penstock_bench.process_tree import cpu_s, descendants, memory_kib, parents, tree
 
 
 def test_descendants_of_a_process_are_found_at_any_depth() -> None:
@@ -11,11 +11,11 @@ def test_a_process_is_in_its_own_tree_and_has_memory_and_a_parent() -> None:
     me = os.getpid()
     assert me in tree(me)
     assert parents()[me] == os.getppid()
-    assert rss_kib(me) > 1000
+    assert memory_kib(me) > 1000
     assert cpu_s(me) > 0
 
 
 def test_a_process_that_has_ended_has_no_memory_and_no_processor_time() -> None:
     none_such = 2**22 + 1  # above the kernel's highest id
-    assert rss_kib(none_such) == 0
+    assert memory_kib(none_such) == 0
     assert cpu_s(none_such) == 0

@@ -32,11 +32,21 @@ def test_each_command_has_help(command: str, capsys: pytest.CaptureFixture[str])
     assert f"Usage: penstock {command}" in out
 
 
+@pytest.mark.parametrize("command", [["up"], ["consume"], ["topic", "create"], ["group", "lag"]])
+def test_help_shows_no_python_types_and_plain_defaults(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--help"]) == 0
+    out = ANSI.sub("", capsys.readouterr().out)
+    assert not re.search("<(bool|str)>", out)
+    assert not re.search(r"default:\s+\(", out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (["nonsense"], "penstock: No such command 'nonsense'. See `penstock --help`\n"),
-        (["topic", "create"], "penstock: Missing argument 'name'. See `penstock topic create --help`\n"),
+        (["topic", "create"], "penstock: Missing argument 'TOPIC'. See `penstock topic create --help`\n"),
         (
             ["topic", "list", "--nonsense"],
             "penstock: No such option: --nonsense. See `penstock topic list --help`\n",

@@ -1,4 +1,4 @@
-"""Which batches of an answer are wanted."""
+"""The batches of a fetch response that a reader gets."""
 
 import pytest
 
@@ -35,31 +35,31 @@ def wanted(
     return [batch.header.base_offset for batch in wanted_batches(data, first, end, aborted)]
 
 
-def test_batches_outside_the_range_are_left_out_and_those_across_its_edges_are_not() -> None:
+def test_batches_outside_the_range_are_skipped_and_those_across_its_edges_are_not() -> None:
     data = records(0) + records(2) + records(4) + records(6)
     assert wanted(data, 3, 5) == [2, 4]
     assert wanted(data, 4, 6) == [4]
 
 
-def test_the_next_offset_is_behind_the_last_whole_batch() -> None:
+def test_the_next_offset_follows_the_last_whole_batch() -> None:
     data = records(0) + records(5, count=3)
     assert next_offset_after(data) == 8
     assert next_offset_after(data[:-1]) == 2
     assert next_offset_after(b"") is None
 
 
-def test_a_batch_that_does_not_match_its_checksum_is_not_read() -> None:
+def test_a_batch_with_a_wrong_checksum_is_not_read() -> None:
     damaged = bytearray(records(0) + records(2))
     damaged[-1] ^= 1
     with pytest.raises(CorruptRecords, match="offset 2 does not match its checksum"):
         wanted(bytes(damaged))
 
 
-def test_control_batches_are_never_wanted() -> None:
+def test_control_batches_are_never_returned() -> None:
     assert wanted(records(0, producer_id=7) + marker(2, 7, is_commit=True) + records(3)) == [0, 3]
 
 
-def test_aborted_transactions_are_left_out_for_readers_of_committed_records() -> None:
+def test_aborted_transactions_are_skipped_with_read_committed() -> None:
     data = (
         records(0, producer_id=7)
         + records(2, producer_id=8)
@@ -83,6 +83,6 @@ def test_a_producer_may_abort_twice_and_commit_in_between() -> None:
     assert wanted(data, aborted=aborted) == [3]
 
 
-def test_an_aborted_transaction_that_began_before_the_answer_is_known_from_its_list() -> None:
+def test_an_aborted_transaction_that_began_earlier_is_known_from_the_responses_list() -> None:
     data = records(10, producer_id=7) + marker(12, 7, is_commit=False)
     assert wanted(data, 10, aborted=[AbortedTransaction(producer_id=7, first_offset=2)]) == []

@@ -1,4 +1,4 @@
-"""The client's connection against a server that answers as the test says."""
+"""The client's connection against a server with the test's answers."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ def key_of(response: ApiVersionsResponse) -> int:
     return response.api_keys[0].api_key
 
 
-def test_pipelined_answers_are_given_to_who_asked_however_the_bytes_arrive() -> None:
+def test_pipelined_answers_reach_their_callers_however_the_bytes_arrive() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = [await next_request(reader) for _ in range(3)]
         assert [client_id for _, _, client_id in asked] == ["someone"] * 3
@@ -74,7 +74,7 @@ def test_pipelined_answers_are_given_to_who_asked_however_the_bytes_arrive() -> 
     asyncio.run(scenario())
 
 
-def test_who_waits_when_the_connection_ends_is_told_and_so_is_who_comes_later() -> None:
+def test_a_closed_connection_fails_waiting_and_later_requests() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         _, number, _ = await next_request(reader)
         writer.write(answer_to(number))
@@ -118,7 +118,7 @@ def test_a_request_without_an_answer_is_not_waited_for() -> None:
         (struct.pack(">i", 0), Disconnected),
     ],
 )
-def test_an_answer_that_makes_no_sense_ends_the_connection(answer: bytes, error: type[Exception]) -> None:
+def test_a_malformed_answer_closes_the_connection(answer: bytes, error: type[Exception]) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await next_request(reader)
         writer.write(answer)
@@ -134,14 +134,14 @@ def test_an_answer_that_makes_no_sense_ends_the_connection(answer: bytes, error:
     asyncio.run(scenario())
 
 
-def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
+def test_an_unsolicited_answer_closes_the_connection() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer_to(0))
         await reader.read()
 
     async def scenario() -> None:
         async with connected_to(serve) as connection:
-            while connection._lost is None:
+            while not connection.is_lost:
                 await asyncio.sleep(0)
             with pytest.raises(Disconnected):
                 await connection.call(18, 0, ASK)
@@ -149,7 +149,7 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
     asyncio.run(scenario())
 
 
-def test_who_gives_up_waiting_does_not_disturb_the_others() -> None:
+def test_a_cancelled_request_does_not_affect_the_others() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         numbers = [(await next_request(reader))[1] for _ in range(2)]
         for number in numbers:

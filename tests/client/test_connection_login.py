@@ -1,4 +1,4 @@
-"""Connections between brokers over a listener that asks for a login."""
+"""Connections between brokers over a listener with SASL."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ SETTINGS = {
 }
 
 
-def test_a_connection_logs_in_and_is_given_up_before_its_login_runs_out(tmp_path: Path) -> None:
+def test_a_connection_logs_in_and_is_retired_before_its_login_expires(tmp_path: Path) -> None:
     async def run() -> None:
         async with running_broker(tmp_path, SETTINGS) as live:
             port = live.broker.endpoints[1].port
@@ -42,7 +42,7 @@ def test_a_connection_logs_in_and_is_given_up_before_its_login_runs_out(tmp_path
     asyncio.run(run())
 
 
-def test_a_login_that_is_refused_is_told_and_leaves_no_connection(tmp_path: Path) -> None:
+def test_a_refused_login_is_raised_and_leaves_no_connection(tmp_path: Path) -> None:
     async def run() -> None:
         async with running_broker(
             tmp_path, {**SETTINGS, "connection.failed.authentication.delay.ms": "0"}

@@ -38,11 +38,11 @@ NOW_MS = 1_750_000_000_000
         ),
     ],
 )
-def test_each_way_to_say_where_to_begin_is_understood(text: str, expected: Position) -> None:
+def test_each_form_of_a_start_position_is_parsed(text: str, expected: Position) -> None:
     assert parse_position(text, NOW_MS) == expected
 
 
-def test_a_time_without_a_zone_is_in_the_zone_that_is_meant() -> None:
+def test_a_time_without_a_zone_is_in_the_given_zone() -> None:
     noon_ms = int(datetime(2026, 5, 4, 12, tzinfo=UTC).timestamp()) * 1000
     assert parse_position("2026-05-04T12:00:00", NOW_MS, UTC) == Time(noon_ms)
 
@@ -50,12 +50,12 @@ def test_a_time_without_a_zone_is_in_the_zone_that_is_meant() -> None:
 @pytest.mark.parametrize(
     "text", ["", "begin", "-", "-1w", "offset:", "2026-13-01", "1.5", "offset:-1", "9" * 30, "²"]
 )
-def test_what_says_no_place_is_refused_with_all_the_ways(text: str) -> None:
+def test_an_invalid_position_is_refused_with_all_valid_forms(text: str) -> None:
     with pytest.raises(InvalidPosition, match="start, end, an offset, -N"):
         parse_position(text, NOW_MS)
 
 
-def test_a_time_without_a_record_so_young_means_the_end() -> None:
+def test_a_time_after_the_last_record_means_the_end() -> None:
     assert first_offsets(Time(1), {0: 5, 1: 0}, {0: 9, 1: 3}, {0: -1, 1: 2}) == {0: 9, 1: 2}
 
 
@@ -73,6 +73,6 @@ def test_the_last_n_are_counted_from_the_end_of_each_partition() -> None:
     st.integers(0, 100),
     st.integers(0, 100),
 )
-def test_a_reader_never_begins_outside_of_the_log(position: Position, start: int, length: int) -> None:
+def test_a_start_position_is_clamped_to_the_log(position: Position, start: int, length: int) -> None:
     (offset,) = first_offsets(position, {0: start}, {0: start + length}, {}).values()
     assert start <= offset <= start + length

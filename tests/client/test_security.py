@@ -32,11 +32,11 @@ def test_scram_follows_the_rfcs_example() -> None:
         exchange.send(SERVER_FINAL)
 
 
-def test_scram_escapes_what_has_a_meaning_in_its_messages() -> None:
+def test_scram_escapes_commas_and_equals_signs() -> None:
     assert next(scram("a=b,c")) == b"n,,n=a=3Db=2Cc,r=" + NONCE.encode()
 
 
-def test_a_broker_that_does_not_know_the_password_is_not_believed() -> None:
+def test_a_broker_that_does_not_know_the_password_is_refused() -> None:
     exchange = scram()
     next(exchange)
     exchange.send(SERVER_FIRST)
@@ -65,7 +65,7 @@ def test_a_scram_challenge_that_weakens_or_breaks_the_exchange_is_refused(
         exchange.send(challenge)
 
 
-def test_plain_and_bearer_say_all_in_one_message() -> None:
+def test_plain_and_bearer_need_one_message() -> None:
     plain = sasl_exchange(SaslSettings(mechanism="PLAIN", username="u", password="p"))
     assert next(plain) == b"\0u\0p"
     bearer = sasl_exchange(SaslSettings(mechanism="OAUTHBEARER", token="t0k"))
@@ -74,6 +74,6 @@ def test_plain_and_bearer_say_all_in_one_message() -> None:
         bearer.send(b'{"status":"expired"}')
 
 
-def test_a_certificate_file_that_is_not_there_is_named() -> None:
+def test_the_error_of_a_missing_certificate_file_names_it() -> None:
     with pytest.raises(SettingsError, match=r"/nowhere/ca\.pem"):
         tls_context(TlsSettings(ca_location="/nowhere/ca.pem"))

@@ -1,4 +1,4 @@
-"""Kafka's property names become settings; what cannot be used is refused by name."""
+"""Kafka's property names become settings; unusable values are refused by name."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_addresses_may_name_a_listener_an_ipv6_host_or_no_port() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " , ", "a:b", ":9", "a:0", "a:70000"])
-def test_an_address_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=r"bootstrap\.servers"):
         ClientSettings.from_properties({"bootstrap.servers": text})
 
@@ -67,12 +67,12 @@ def test_tls_takes_pem_by_kafkas_and_by_librdkafkas_names() -> None:
     assert settings(ssl_ca_location="/ca.pem").tls is None
 
 
-def test_a_java_key_store_is_refused_with_the_way_out() -> None:
+def test_a_java_key_store_is_refused_with_an_alternative() -> None:
     with pytest.raises(SettingsError, match=r"ssl\.truststore\.type=JKS .* PEM"):
         settings(security_protocol="SSL", ssl_truststore_location="/x.jks", ssl_truststore_type="JKS")
 
 
-def test_users_come_from_a_jaas_line_or_from_their_own_properties() -> None:
+def test_users_are_read_from_a_jaas_line_or_from_their_own_properties() -> None:
     jaas = (
         "org.apache.kafka.common.security.scram.ScramLoginModule required "
         r'username="alice" password="a\"b\\c";'
@@ -95,7 +95,7 @@ def test_an_incomplete_or_unknown_sasl_setup_is_refused(properties: dict[str, st
         settings(security_protocol="SASL_PLAINTEXT", **properties)
 
 
-def test_secrets_do_not_show_in_a_settings_text() -> None:
+def test_secrets_are_not_in_the_representation_of_settings() -> None:
     found = settings(
         security_protocol="SASL_SSL", sasl_mechanism="PLAIN", sasl_username="bob", sasl_password="hunter2"
     )

@@ -1,4 +1,4 @@
-"""A replica on a real log, for tests of fetching, scrubbing, repair and loading; and one whose log gets damaged."""
+"""A replica on a real log, for tests of fetching, scrubbing, repair and loading; and one with a damaged log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence

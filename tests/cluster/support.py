@@ -57,7 +57,7 @@ def commit(image: MetadataImage, records: Iterable[MetadataRecord]) -> None:
 
 
 def with_topic(image: MetadataImage, name: str, *, partitions: int = 1, factor: int = 1) -> bytes:
-    """Add a topic to the image and give its id."""
+    """Add a topic to the image and return its id."""
     wanted = NewTopic(name=name, num_partitions=partitions, replication_factor=factor)
     records, (result,) = decide_create_topics(image, CONFIG, [wanted], random.Random(name))
     assert result.error is ErrorCode.NONE, result.message
@@ -66,7 +66,7 @@ def with_topic(image: MetadataImage, name: str, *, partitions: int = 1, factor: 
 
 
 class MemorySink:
-    """A quorum of one in memory; `gate` makes appends wait until they are let through or fail."""
+    """A quorum of one in memory; `gate` makes appends wait until the test completes or fails them."""
 
     def __init__(self) -> None:
         self.stored: list[bytes] = []
@@ -99,12 +99,12 @@ def metadata_log(sink: MemorySink, cluster_id: str = "cluster") -> MetadataLog:
     return MetadataLog(sink.applied, sink, ManualClock())
 
 
-async def nobody_refuses(_broker_id: int) -> bool:
-    """Every broker's listener takes connections, or says nothing."""
+async def no_broker_refuses(_broker_id: int) -> bool:
+    """No broker's listener refuses connections."""
     return False
 
 
 async def start(controller: Controller, broker: BrokerRegistration) -> int:
-    """As a node starts that is a quorum of one; gives the broker's epoch."""
+    """Start as a quorum of one; returns the broker's epoch."""
     await controller.bootstrap()
     return await controller.register_broker(broker, fenced=False)

@@ -1,4 +1,4 @@
-"""Commits are done once, in the order of their appends, and only when their offsets are safe."""
+"""Commits complete once, in the order of their appends, and only below the committed offset."""
 
 from penstock.cluster.append_queue import fail_all, resolve_below
 from penstock.cluster.commit import Commit
@@ -21,7 +21,7 @@ class Producers:
         return [name for name, _ in self.seen]
 
 
-def test_commits_below_the_offset_are_done_once_and_in_order() -> None:
+def test_commits_below_the_offset_complete_once_and_in_order() -> None:
     producers = Producers()
     for last_offset, name in ((3, "a"), (5, "b"), (9, "c")):
         producers.add(last_offset, name)
@@ -33,7 +33,7 @@ def test_commits_below_the_offset_are_done_once_and_in_order() -> None:
     assert (producers.names, bool(producers.waiting)) == (["a", "b", "c"], False)
 
 
-def test_a_retry_is_done_with_the_appends_before_it() -> None:
+def test_a_retry_completes_with_the_appends_before_it() -> None:
     producers = Producers()
     producers.add(9, "new")
     producers.add(4, "retry")
@@ -43,7 +43,7 @@ def test_a_retry_is_done_with_the_appends_before_it() -> None:
     assert producers.names == ["new", "retry"]
 
 
-def test_a_commit_that_is_added_while_others_are_done_waits_for_the_next() -> None:
+def test_a_commit_added_while_others_complete_waits_for_the_next_round() -> None:
     producers = Producers()
     first = Commit(leader_epoch=0)
     first.last_offset = 0
@@ -55,7 +55,7 @@ def test_a_commit_that_is_added_while_others_are_done_waits_for_the_next() -> No
     assert producers.names == ["later"]
 
 
-def test_a_failure_fails_all() -> None:
+def test_a_failure_fails_all_commits() -> None:
     producers = Producers()
     producers.add(1, "a")
     producers.add(2, "b")

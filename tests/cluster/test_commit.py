@@ -1,4 +1,4 @@
-"""A commit that has failed holds nothing."""
+"""A failed commit holds no references."""
 
 import gc
 import weakref
@@ -25,4 +25,4 @@ def test_a_refused_commit_is_freed_without_the_collector() -> None:
 
 
 class Refused(Commit, weakref=True):
-    """A commit that can be seen to be freed."""
+    """A commit whose release can be observed."""

@@ -1,4 +1,4 @@
-"""A broker's way to a controller on another node, over connections that the test plays."""
+"""A broker's requests to a controller on another node, over connections that the test plays."""
 
 import asyncio
 import random
@@ -39,7 +39,7 @@ from penstock.protocol.messages.create_topics import (
 )
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.runtime.clock import ManualClock
-from tests.cluster.support import MemorySink, metadata_log, nobody_refuses, registration, start
+from tests.cluster.support import MemorySink, metadata_log, no_broker_refuses, registration, start
 
 CONFIG = BrokerConfig({"node.id": "2"})
 Answer = object | Exception | None  # None: never
@@ -109,7 +109,7 @@ class Stage:
         )
 
     async def result(self, asking: Awaitable[Any]) -> Any:
-        """Let time pass until it is answered."""
+        """Advance the clock until it is answered."""
         task = asyncio.ensure_future(asking)
         while not task.done():
             await asyncio.sleep(0)
@@ -127,7 +127,7 @@ def run(scenario: Callable[[Stage], Awaitable[None]]) -> None:
     asyncio.run(played())
 
 
-def test_the_epoch_of_a_registration_is_what_later_requests_name() -> None:
+def test_later_requests_name_the_epoch_of_the_registration() -> None:
     async def scenario(stage: Stage) -> None:
         stage.network.answers = {
             BrokerRegistrationRequest: [BrokerRegistrationResponse(broker_epoch=77)],
@@ -152,17 +152,17 @@ def test_a_broker_is_cut_off_when_no_heartbeat_was_answered_for_its_session() ->
         stage.clock.advance(session_ms)
         with pytest.raises(Disconnected):
             await stage.access.heartbeat(Heartbeat(metadata_offset=1))
-        told = [stage.access.is_cut_off]
+        lost = [stage.access.is_cut_off]
         stage.clock.advance(1)
-        told.append(stage.access.is_cut_off)
+        lost.append(stage.access.is_cut_off)
         await stage.access.heartbeat(Heartbeat(metadata_offset=1))
-        told.append(stage.access.is_cut_off)
-        assert told == [False, True, False]
+        lost.append(stage.access.is_cut_off)
+        assert lost == [False, True, False]
 
     run(scenario)
 
 
-def test_a_registration_that_is_refused_says_why() -> None:
+def test_a_refused_registration_raises_the_reason() -> None:
     async def scenario(stage: Stage) -> None:
         refused = BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION)
         stage.network.answers = {BrokerRegistrationRequest: [refused]}
@@ -173,7 +173,7 @@ def test_a_registration_that_is_refused_says_why() -> None:
     run(scenario)
 
 
-def test_without_a_leader_nobody_is_asked() -> None:
+def test_without_a_leader_no_request_is_sent() -> None:
     async def scenario(stage: Stage) -> None:
         stage.view.leader = None
         with pytest.raises(NoController):
@@ -187,7 +187,7 @@ def test_the_controller_of_this_node_is_asked_without_a_connection() -> None:
     async def scenario(stage: Stage) -> None:
         stage.view.is_active = True
         await start(stage.controller, registration(2))
-        stage.membership = Membership(stage.controller, stage.clock, nobody_refuses)
+        stage.membership = Membership(stage.controller, stage.clock, no_broker_refuses)
         await stage.access.register(registration(2), "cluster")
         assert not (await stage.access.heartbeat(Heartbeat(metadata_offset=99))).is_fenced
         first, second = [await stage.access.allocate_producer_ids() for _ in range(2)]
@@ -197,7 +197,7 @@ def test_the_controller_of_this_node_is_asked_without_a_connection() -> None:
     run(scenario)
 
 
-def test_a_request_that_met_no_controller_is_put_again_to_the_next_one() -> None:
+def test_a_request_that_reached_no_controller_is_retried_at_the_next_one() -> None:
     async def scenario(stage: Stage) -> None:
         stage.network.answers = {
             EnvelopeRequest: [
@@ -213,7 +213,7 @@ def test_a_request_that_met_no_controller_is_put_again_to_the_next_one() -> None
     run(scenario)
 
 
-def test_a_forwarded_request_that_is_refused_is_not_put_again() -> None:
+def test_a_refused_forwarded_request_is_not_retried() -> None:
     async def scenario(stage: Stage) -> None:
         stage.network.answers = {EnvelopeRequest: [EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)]}
         with pytest.raises(Refusal):
@@ -223,7 +223,7 @@ def test_a_forwarded_request_that_is_refused_is_not_put_again() -> None:
     run(scenario)
 
 
-def test_forwarding_ends_with_its_time() -> None:
+def test_forwarding_ends_at_its_timeout() -> None:
     async def scenario(stage: Stage) -> None:
         stage.view.leader = None
         with pytest.raises(NoController):
@@ -232,7 +232,7 @@ def test_forwarding_ends_with_its_time() -> None:
     run(scenario)
 
 
-def test_a_request_is_given_back_when_this_node_becomes_the_controller_meanwhile() -> None:
+def test_a_request_is_returned_when_this_node_becomes_the_controller() -> None:
     async def scenario(stage: Stage) -> None:
         stage.view.leader = None
         forwarded = asyncio.ensure_future(stage.result(stage.access.forward(b"frame", b"", b"", 10_000)))
@@ -277,7 +277,7 @@ def test_a_request_in_progress_is_not_retried_because_the_leader_is_silent_for_a
     run(scenario)
 
 
-def test_a_forwarded_request_that_takes_long_holds_back_no_heartbeat() -> None:
+def test_a_slow_forwarded_request_delays_no_heartbeat() -> None:
     """Nor does a client that goes away while it waits."""
 
     async def scenario(stage: Stage) -> None:
@@ -297,7 +297,7 @@ def test_a_forwarded_request_that_takes_long_holds_back_no_heartbeat() -> None:
     run(scenario)
 
 
-def test_producer_ids_that_nobody_grants_are_an_error_that_passes() -> None:
+def test_a_refused_block_of_producer_ids_is_a_retriable_error() -> None:
     async def scenario(stage: Stage) -> None:
         stage.network.answers = {
             AllocateProducerIdsRequest: [AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)]
@@ -333,7 +333,7 @@ def test_producer_ids_come_in_the_block_that_the_controller_grants() -> None:
         (ConnectionResetError(), ErrorCode.LEADER_NOT_AVAILABLE),
     ],
 )
-def test_a_topic_that_makes_itself_is_made_by_the_controller(answer: Answer, expected: ErrorCode) -> None:
+def test_an_auto_created_topic_is_created_by_the_controller(answer: Answer, expected: ErrorCode) -> None:
     async def scenario(stage: Stage) -> None:
         stage.network.answers = {CreateTopicsRequest: [answer]}
         assert (await stage.access.auto_create_topic("t")).error is expected

@@ -33,9 +33,9 @@ def members(wanted: WantedSet | None) -> list[int] | None:
     return None if wanted is None else [each for each, _ in wanted.members]
 
 
-def test_the_watermark_is_where_the_slowest_in_sync_follower_is() -> None:
+def test_the_high_watermark_is_the_end_of_the_slowest_in_sync_follower() -> None:
     followers = led()
-    assert followers.high_watermark(10, 0, min_isr=1) is None  # nobody has said where he stands
+    assert followers.high_watermark(10, 0, min_isr=1) is None  # no follower has fetched yet
     followers.fetched(2, 50, 10, 10, 1)
     followers.fetched(3, 50, 7, 10, 1)
     assert followers.high_watermark(10, 1, min_isr=1) == 7
@@ -50,7 +50,7 @@ def test_nothing_is_committed_while_too_few_are_in_sync() -> None:
 
 
 def test_nothing_is_committed_while_a_replica_that_is_not_in_sync_could_be_elected() -> None:
-    """Whatever `min.insync.replicas` is here: the controller may go by another value."""
+    """Whatever `min.insync.replicas` is here: the controller may use another value."""
     followers = led(isr=(1,), elr=(2,))
     assert followers.high_watermark(10, 0, min_isr=1) is None
     confirmed(followers, 1)
@@ -66,18 +66,18 @@ def test_no_more_replicas_need_to_be_in_sync_than_there_are() -> None:
     assert followers.high_watermark(10, 1, min_isr=4) == 10
 
 
-def test_a_follower_that_lags_for_too_long_is_to_leave() -> None:
+def test_a_follower_that_lags_for_too_long_leaves_the_in_sync_set() -> None:
     followers = led()
     followers.fetched(2, 50, 10, 10, 50)
     followers.fetched(3, 50, 10, 10, 50)
-    assert followers.wanted(10, 10, 1000) is None  # nothing new: being silent is no lag
+    assert followers.wanted(10, 10, 1000) is None  # nothing new: an idle follower does not lag
     followers.fetched(2, 50, 20, 20, 140)
     assert followers.wanted(20, 10, 150) is None
     wanted = followers.wanted(20, 10, 151)
     assert wanted == WantedSet(members=((1, -1), (2, 50)), leader_epoch=4, partition_epoch=7)
 
 
-def test_a_follower_that_asks_for_what_is_committed_has_lost_it_and_is_to_leave_at_once() -> None:
+def test_a_follower_that_fetches_committed_records_again_has_lost_them_and_leaves_at_once() -> None:
     followers = led()
     followers.fetched(2, 50, 10, 10, 50)
     followers.fetched(3, 50, 10, 10, 50)
@@ -97,7 +97,7 @@ def test_a_follower_that_is_always_a_little_behind_is_caught_up() -> None:
         assert followers.wanted(step * 10, 0, now_ms) is None
 
 
-def test_a_follower_joins_once_it_has_all_that_is_committed() -> None:
+def test_a_follower_joins_once_it_has_all_committed_records() -> None:
     followers = led(isr=(1, 2))
     followers.fetched(2, 50, 10, 10, 1)
     followers.fetched(3, 50, 9, 10, 1)
@@ -106,13 +106,13 @@ def test_a_follower_joins_once_it_has_all_that_is_committed() -> None:
     assert members(followers.wanted(12, 10, 2)) == [1, 2, 3]
 
 
-def test_a_follower_of_an_older_epoch_does_not_join_before_this_one_began() -> None:
+def test_a_follower_joins_only_once_it_has_reached_the_start_of_the_leaders_epoch() -> None:
     followers = led(isr=(1,), epoch_start=10)
     followers.fetched(2, 50, 5, 10, 1)
     assert followers.wanted(10, 5, 1) is None
 
 
-def test_a_broker_that_is_not_fit_does_not_join() -> None:
+def test_a_fenced_broker_or_one_with_a_stale_epoch_does_not_join() -> None:
     followers = led(isr=(1, 2), fit=(1, 2))
     followers.fetched(3, 50, 10, 10, 1)
     followers.fetched(2, 50, 10, 10, 1)
@@ -149,14 +149,14 @@ def test_a_replica_to_be_removed_counts_until_the_controller_has_decided() -> No
     assert followers.high_watermark(10, 500, min_isr=1) == 10
 
 
-def test_a_watermark_waits_for_a_follower_that_is_catching_up() -> None:
+def test_the_high_watermark_waits_for_a_follower_that_is_joining() -> None:
     followers = led(isr=(1,))
     followers.fetched(2, 50, 10, 10, 1)
     assert followers.high_watermark(20, 2, min_isr=1) == 10
     assert followers.high_watermark(20, 500, min_isr=1) == 20
 
 
-def test_an_older_word_of_the_controller_changes_nothing() -> None:
+def test_an_older_decision_of_the_controller_changes_nothing() -> None:
     followers = led()
     followers.follow(msgspec.structs.replace(PARTITION, isr=(1,)), 0)
     assert followers.in_sync == {1, 2, 3}

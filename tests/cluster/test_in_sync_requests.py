@@ -13,7 +13,7 @@ from penstock.runtime.clock import ManualClock
 
 
 class Leader:
-    """What the requests need of a replica and its followers."""
+    """The parts of a replica and its followers that the requests use."""
 
     topic = "t"
     topic_id = b"t" * 16
@@ -49,7 +49,7 @@ Answers = list[ErrorCode | Exception]
 
 
 async def put(answers: Answers) -> tuple[Leader, list[InSyncChange]]:
-    """Let the leader ask until the answers are used up."""
+    """Run the leader's requests until the answers are used up."""
     leader, clock, seen = Leader(), ManualClock(), list[InSyncChange]()
     done = asyncio.Event()
 
@@ -77,7 +77,7 @@ async def put(answers: Answers) -> tuple[Leader, list[InSyncChange]]:
     return leader, seen
 
 
-def test_a_wanted_set_is_put_to_the_controller_with_its_epochs() -> None:
+def test_a_wanted_in_sync_set_is_requested_with_its_epochs() -> None:
     leader, seen = asyncio.run(put([ErrorCode.NONE]))
     assert seen == [
         InSyncChange(
@@ -87,7 +87,7 @@ def test_a_wanted_set_is_put_to_the_controller_with_its_epochs() -> None:
     assert leader.events == ["asked"]
 
 
-def test_a_question_without_an_answer_is_asked_again_as_it_was() -> None:
+def test_a_request_without_an_answer_is_retried_unchanged() -> None:
     answers: Answers = [ConnectionResetError(), ErrorCode.NOT_CONTROLLER, ErrorCode.NONE]
     leader, seen = asyncio.run(put(answers))
     assert len(seen) == 3
@@ -95,12 +95,12 @@ def test_a_question_without_an_answer_is_asked_again_as_it_was() -> None:
     assert leader.events == ["asked"]
 
 
-def test_a_clear_no_takes_the_question_back() -> None:
+def test_a_refused_request_is_withdrawn() -> None:
     leader, _ = asyncio.run(put([ErrorCode.INELIGIBLE_REPLICA]))
     assert leader.events == ["asked", "refused"]
 
 
-def test_a_leader_that_knows_too_little_waits_for_the_metadata() -> None:
+def test_a_leader_with_outdated_metadata_waits_for_newer() -> None:
     leader, _ = asyncio.run(put([ErrorCode.INVALID_UPDATE_VERSION]))
     assert leader.events == ["asked"]
 

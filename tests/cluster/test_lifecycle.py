@@ -1,4 +1,4 @@
-"""A broker's standing with a controller that the test plays, on a clock that stands still."""
+"""A broker's registration and heartbeats at a controller that the test plays, on a manual clock."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ STALE = Refusal(ErrorCode.STALE_BROKER_EPOCH, "Expected broker epoch 9, but got 
 
 
 class PlayedAccess:
-    """Gives what it is told to, in turn; the last one stays."""
+    """Returns the given answers in turn; the last one stays."""
 
     def __init__(self) -> None:
         self.registrations: list[Exception | None] = [None]
@@ -79,7 +79,7 @@ class Stage:
             await asyncio.sleep(0)
 
     async def through(self, doing: Awaitable[None]) -> None:
-        """Let time pass until it is done."""
+        """Advance the clock until it is done."""
         task = asyncio.ensure_future(doing)
         while not task.done():
             await self.settle()
@@ -103,7 +103,7 @@ def run(scenario: Callable[[Stage], Awaitable[None]]) -> None:
 @pytest.mark.parametrize(
     "failure", [ConnectionResetError(), ProtocolError("?"), Refusal(ErrorCode.NOT_CONTROLLER, "not here")]
 )
-def test_registering_goes_on_until_a_controller_is_found(failure: Exception) -> None:
+def test_registration_is_retried_until_a_controller_is_found(failure: Exception) -> None:
     async def scenario(stage: Stage) -> None:
         stage.access.registrations = [failure, failure, None]
         await stage.through(stage.lifecycle.register())
@@ -143,7 +143,7 @@ def test_a_broker_serves_when_a_heartbeat_has_unfenced_it() -> None:
     run(scenario)
 
 
-def test_heartbeats_keep_their_interval_and_hurry_when_they_are_not_answered() -> None:
+def test_heartbeats_keep_their_interval_and_are_retried_sooner_without_an_answer() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.lifecycle.start()
         await stage.settle()
@@ -161,7 +161,7 @@ def test_heartbeats_keep_their_interval_and_hurry_when_they_are_not_answered() -
     run(scenario)
 
 
-def test_an_unregistered_broker_learns_that_and_sends_no_more_heartbeats(
+def test_an_unregistered_broker_stops_sending_heartbeats(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def scenario(stage: Stage) -> None:
@@ -175,15 +175,13 @@ def test_an_unregistered_broker_learns_that_and_sends_no_more_heartbeats(
             await stage.settle()
         assert len(stage.access.beats) == 2
         await stage.lifecycle.leave()
-        assert len(stage.access.beats) == 2, "nobody is there to let it go"
+        assert len(stage.access.beats) == 2, "no controller is there to release it"
 
     run(scenario)
-    assert not [each for each in caplog.records if each.levelno >= logging.INFO], (
-        "whoever waited says why it ends"
-    )
+    assert not [each for each in caplog.records if each.levelno >= logging.INFO], "waiters get the reason"
 
 
-def test_a_broker_that_reads_of_its_removal_in_the_metadata_needs_no_heartbeat_to_know() -> None:
+def test_a_broker_learns_of_its_removal_from_the_metadata_without_a_heartbeat() -> None:
     async def scenario(stage: Stage) -> None:
         stage.access.broker_epoch = stage.controller.image.brokers[2].epoch
         await stage.lifecycle.start()
@@ -215,7 +213,7 @@ def test_metadata_from_before_its_registration_does_not_stop_a_broker() -> None:
 @pytest.mark.parametrize(
     ("code", "count"), [(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, 2), (ErrorCode.NOT_CONTROLLER, 0)]
 )
-def test_a_refused_heartbeat_is_said_once_until_one_is_taken_and_never_that_another_decides_now(
+def test_a_refused_heartbeat_is_logged_once_and_a_change_of_controller_never(
     caplog: pytest.LogCaptureFixture, code: ErrorCode, count: int
 ) -> None:
     refused = Refusal(code, "not so")
@@ -243,7 +241,7 @@ def test_a_broker_that_is_evicted_before_it_serves_does_not_start() -> None:
     run(scenario)
 
 
-def test_a_broker_that_leaves_waits_until_it_is_let_go() -> None:
+def test_a_stopping_broker_waits_until_the_controller_lets_it_stop() -> None:
     async def scenario(stage: Stage) -> None:
         stage.access.answers = [SERVING, SERVING, ConnectionResetError(), LET_GO]
         await stage.lifecycle.start()
@@ -253,7 +251,7 @@ def test_a_broker_that_leaves_waits_until_it_is_let_go() -> None:
     run(scenario)
 
 
-def test_a_broker_that_leaves_a_cluster_where_nobody_answers_goes_by_itself() -> None:
+def test_a_stopping_broker_of_a_cluster_without_a_controller_stops_by_itself() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.lifecycle.start()
         stage.access.answers = [ConnectionResetError()]
@@ -278,7 +276,7 @@ def test_a_failed_disk_is_reported_at_once_and_in_every_later_heartbeat() -> Non
     run(scenario)
 
 
-def test_a_broker_with_a_failed_disk_asks_to_be_let_go_and_waits_for_nobody() -> None:
+def test_a_broker_with_a_failed_disk_asks_to_stop_and_does_not_wait() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.lifecycle.start()
         stage.lifecycle.on_disk_failure(OSError("broken"))

@@ -33,21 +33,21 @@ def bound() -> Iterator[socket.socket]:
         yield found
 
 
-def test_a_broker_refuses_where_nobody_listens(bound: socket.socket) -> None:
+def test_a_broker_without_a_listener_refuses_connections(bound: socket.socket) -> None:
     assert asyncio.run(PeersAt(bound.getsockname()).refuses(2))
 
 
-def test_a_broker_that_listens_does_not_refuse_even_when_it_takes_no_connection(
+def test_a_listening_broker_does_not_refuse_even_if_it_accepts_no_connection(
     bound: socket.socket,
 ) -> None:
     bound.listen(0)
     peers = PeersAt(bound.getsockname())
 
-    async def look_until_it_is_silent() -> list[bool]:
+    async def probe_until_it_times_out() -> list[bool]:
         return [await peers.refuses(2) for _ in range(3)]  # by then its queue is full
 
-    assert asyncio.run(look_until_it_is_silent()) == [False] * 3
+    assert asyncio.run(probe_until_it_times_out()) == [False] * 3
 
 
-def test_a_broker_that_the_metadata_does_not_know_is_not_said_to_refuse() -> None:
+def test_an_unknown_broker_does_not_count_as_refusing() -> None:
     assert not asyncio.run(Peers(MetadataImage("cluster"), dial, "PLAINTEXT").refuses(2))

@@ -1,4 +1,4 @@
-"""A log that lost bytes, and other brokers that the test plays."""
+"""A damaged log, and other brokers that the test plays."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ from tests.storage.logs import batch_of
 
 
 class PlayedPeer:
-    """Another replica; `content` is what it holds, a batch for each offset."""
+    """Another replica; `content` is its log, a batch for each offset."""
 
     def __init__(self, content: bytes, error: ErrorCode | Exception | None = None) -> None:
         self.content = content
@@ -91,7 +91,7 @@ def test_damaged_batches_are_replaced_by_those_of_the_leader(
 
 
 @pytest.mark.parametrize("begin", [0, COUNT - 2])
-def test_an_end_that_is_missing_is_fetched_though_its_size_is_not_known(tmp_path: Path, begin: int) -> None:
+def test_a_missing_end_is_fetched_although_its_size_is_unknown(tmp_path: Path, begin: int) -> None:
     async def scenario(stage: Stage) -> None:
         log = stage.replica.log
         stage.peers[1].content += batch_of("more", base_offset=COUNT)
@@ -120,7 +120,7 @@ def test_unverified_producer_state_is_rebuilt_when_the_last_damaged_batch_is_rep
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError(), ErrorCode.NOT_LEADER_OR_FOLLOWER])
-def test_another_is_asked_when_the_first_does_not_answer(
+def test_another_replica_is_asked_when_the_first_does_not_answer(
     tmp_path: Path, error: ErrorCode | Exception
 ) -> None:
     async def scenario(stage: Stage) -> None:
@@ -133,7 +133,7 @@ def test_another_is_asked_when_the_first_does_not_answer(
 
 
 def test_replicas_out_of_sync_are_asked_too(tmp_path: Path) -> None:
-    """Cluster seed 263, rot and crashes only: followers could not get past the damage, and were not in sync."""
+    """Cluster seed 263, corruption and crashes only: followers could not get past the damage, and were not in sync."""
 
     async def scenario(stage: Stage) -> None:
         assert stage.replica.state is not None
@@ -144,28 +144,28 @@ def test_replicas_out_of_sync_are_asked_too(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_another_is_asked_when_the_first_has_lost_the_same(tmp_path: Path) -> None:
+def test_another_replica_is_asked_when_the_first_has_the_same_damage(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        rotten = bytearray(stage.intact)
-        rotten[3 * SIZE - 1] ^= 1
-        stage.peers[1].content = bytes(rotten)
+        corrupted = bytearray(stage.intact)
+        corrupted[3 * SIZE - 1] ^= 1
+        stage.peers[1].content = bytes(corrupted)
         await stage.damage_all(2)
         assert stage.is_intact
 
     run(tmp_path, scenario)
 
 
-def test_while_nobody_helps_nothing_is_changed_it_is_said_once_and_tried_again(
+def test_without_an_undamaged_replica_nothing_changes_and_the_repair_is_logged_once_and_retried(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(stage: Stage) -> None:
         for peer in stage.peers.values():
             peer.error = ConnectionRefusedError()
         await stage.damage_all(2)
-        rotten = stage.content()
+        corrupted = stage.content()
         for _ in range(5):
             await stage.pass_time(60_000)
-        assert stage.content() == rotten
+        assert stage.content() == corrupted
         assert stage.replica.log.log_end_offset == COUNT
         assert len(stage.peers[3].asked) == 6
         stage.peers[3].error = None
@@ -174,11 +174,11 @@ def test_while_nobody_helps_nothing_is_changed_it_is_said_once_and_tried_again(
 
     with caplog.at_level(logging.ERROR):
         run(tmp_path, scenario)
-    (said,) = [each.message for each in caplog.records if "no other replica" in each.message]
-    assert "offsets 2 to 2" in said
+    (logged,) = [each.message for each in caplog.records if "no other replica" in each.message]
+    assert "offsets 2 to 2" in logged
 
 
-def test_a_replica_alone_says_so_and_keeps_what_it_has(
+def test_a_single_replica_logs_the_damage_and_keeps_its_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(stage: Stage) -> None:

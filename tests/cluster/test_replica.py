@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class HeldWork(InlineOffload):
-    """Runs work when it is told to."""
+    """Runs work when the test releases it."""
 
     def __init__(self) -> None:
         self.held: list[tuple[Callable[[], object], Then]] = []
@@ -43,7 +43,7 @@ class HeldWork(InlineOffload):
     def call(self, work: Callable[[], object], then: Then) -> None:
         self.held.append((work, then))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         held, self.held = self.held, []
         for work, then in held:
             try:
@@ -55,7 +55,7 @@ class HeldWork(InlineOffload):
 
 
 class Stage:
-    """A led partition on a disk whose syncs end when the test says so."""
+    """A led partition on a disk whose syncs end when the test releases them."""
 
     def __init__(self, *, has_journal: bool = False) -> None:
         self.disk = FaultyDisk(Random(1))
@@ -107,9 +107,9 @@ def state(**changes: Any) -> Partition:
     return Partition(**(fields | changes))
 
 
-def on_stage(story: Callable[[Stage], Any], *, has_journal: bool = False) -> None:
+def on_stage(scenario: Callable[[Stage], Any], *, has_journal: bool = False) -> None:
     async def run() -> None:
-        await story(Stage(has_journal=has_journal))
+        await scenario(Stage(has_journal=has_journal))
 
     asyncio.run(run())
 
@@ -123,39 +123,39 @@ def code_of(commit: Commit) -> ErrorCode:
 
 
 def test_an_append_is_written_at_once_unless_a_sync_runs() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         assert stage.values() == ["a"], "a lone producer does not wait for the end of the turn"
         stage.append("b")
         assert stage.values() == ["a"]
-        stage.syncs.let_go()
-        stage.syncs.let_go()
+        stage.syncs.release()
+        stage.syncs.release()
         await asyncio.sleep(0)
         assert stage.values() == ["a", "b"]
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 def test_an_append_waits_for_the_end_of_the_turn_while_the_journal_has_records_of_its_log() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
-        stage.syncs.let_go()  # the first sync of a log is one of its segments
+        stage.syncs.release()  # the first sync of a log is one of its segments
         stage.append("b")
         assert (stage.replica.log.is_journaling, stage.replica.log.syncing) == (True, None)
         commits = [stage.append("c"), stage.append("d")]
         assert stage.values() == ["a", "b"]
         await asyncio.sleep(0)
         assert stage.values() == ["a", "b", "c", "d"]
-        stage.syncs.let_go()
+        stage.syncs.release()
         assert not any(each.is_done for each in commits), "that round was begun before them"
-        stage.syncs.let_go()
+        stage.syncs.release()
         assert [code_of(each) for each in commits] == [ErrorCode.NONE] * 2
 
-    on_stage(story, has_journal=True)
+    on_stage(scenario, has_journal=True)
 
 
 def test_queued_appends_count_as_used_space_before_they_are_written() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.space.measured(Usage(1_000_000, 100_000 + 3 * len(batch_of("a"))), 100_000, 0)
         stage.append("a")
         queued = [stage.append("b"), stage.append("c")]
@@ -163,32 +163,32 @@ def test_queued_appends_count_as_used_space_before_they_are_written() -> None:
         assert isinstance(refused.error, NoSpace)
         assert "cannot write to t-0: the disk of the broker is full" in str(refused.error)
         await asyncio.sleep(0)
-        stage.syncs.let_go()
-        stage.syncs.let_go()
+        stage.syncs.release()
+        stage.syncs.release()
         assert ([code_of(each) for each in queued], stage.values()) == ([ErrorCode.NONE] * 2, ["a", "b", "c"])
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_queued_appends_are_written_at_the_end_of_the_turn_and_done_when_they_are_on_the_disk() -> None:
-    async def story(stage: Stage) -> None:
+def test_queued_appends_are_written_at_the_end_of_the_turn_and_complete_when_they_are_on_the_disk() -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         commits = [stage.append(value) for value in "bcd"]
         assert stage.values() == ["a"]
         await asyncio.sleep(0)
         assert stage.values() == ["a", "b", "c", "d"]
-        stage.syncs.let_go()
+        stage.syncs.release()
         assert not any(each.is_done for each in commits), "that sync was begun before them"
-        stage.syncs.let_go()
+        stage.syncs.release()
         assert [code_of(each) for each in commits] == [ErrorCode.NONE] * 3
         assert [each.appended and each.appended.base_offset for each in commits] == [1, 2, 3]
         assert stage.replica.bytes_in == 4 * len(batch_of("a"))
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 def test_appends_of_a_coordinator_are_queued_with_those_of_clients_and_keep_their_order() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         stage.append("b")
         stage.append("c", origin=Origin.COORDINATOR)
@@ -196,11 +196,11 @@ def test_appends_of_a_coordinator_are_queued_with_those_of_clients_and_keep_thei
         await asyncio.sleep(0)
         assert stage.values() == ["a", "b", "c", "d"]
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 def test_appends_to_a_replicated_partition_are_queued_too() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.replica.follow(state(replicas=(1, 2), isr=(1, 2), leader_epoch=1))
         stage.append("a")
         commits = [stage.append("b"), stage.append("c", acks=1), stage.append("d", acks=0)]
@@ -208,17 +208,17 @@ def test_appends_to_a_replicated_partition_are_queued_too() -> None:
         await asyncio.sleep(0)
         assert stage.values() == ["a", "b", "c", "d"]
         assert [each.is_done for each in commits] == [False, False, True]
-        stage.syncs.let_go()
-        stage.syncs.let_go()
+        stage.syncs.release()
+        stage.syncs.release()
         assert [each.is_done for each in commits] == [False, True, True]
         stage.replica.follower_fetched(2, 1, 2)
         assert [code_of(each) for each in commits] == [ErrorCode.NONE] * 3
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_so_many_appends_or_a_large_one_do_not_wait_for_the_end_of_the_turn() -> None:
-    async def story(stage: Stage) -> None:
+def test_many_appends_or_a_large_one_do_not_wait_for_the_end_of_the_turn() -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         for number in range(QUEUED_MAX + 1):
             stage.append(str(number))
@@ -228,11 +228,11 @@ def test_so_many_appends_or_a_large_one_do_not_wait_for_the_end_of_the_turn() ->
         stage.append("x" * QUEUED_BYTES_MAX)
         assert len(stage.values()) == 3 + QUEUED_MAX
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_a_full_disk_fails_each_of_them() -> None:
-    async def story(stage: Stage) -> None:
+def test_a_full_disk_fails_each_queued_append() -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         stage.disk.fail("write", error=errno.ENOSPC)
         commits = [stage.append(value) for value in "bc"]
@@ -240,143 +240,143 @@ def test_a_full_disk_fails_each_of_them() -> None:
         assert [code_of(each) for each in commits] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
         assert stage.values() == ["a"]
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_a_failing_sync_fails_each_of_them() -> None:
-    async def story(stage: Stage) -> None:
+def test_a_failed_sync_fails_each_queued_append() -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         commits = [stage.append(value) for value in "bc"]
         await asyncio.sleep(0)
         stage.disk.fail("sync")
-        stage.syncs.let_go()
+        stage.syncs.release()
         assert [code_of(each) for each in commits] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 def test_a_queued_append_fails_when_another_broker_takes_over() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         commit = stage.append("b")
         stage.replica.follow(state(leader=2, leader_epoch=1, replicas=(1, 2), isr=(1, 2)))
         assert code_of(commit) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 def test_an_append_of_another_leader_epoch_is_refused() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         refused = stage.append("a", leader_epoch=7)
         assert isinstance(refused.error, NotLeader)
         with pytest.raises(NotLeader, match="does not lead t-0 in leader epoch 7"):
             refused.raise_if_refused()
         assert stage.values() == []
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 def test_a_queued_append_waits_for_a_replica_that_is_added() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         commit = stage.append("b")
         stage.replica.follow(state(replicas=(1, 2), isr=(1, 2), leader_epoch=1))
-        stage.syncs.let_go()
-        stage.syncs.let_go()
+        stage.syncs.release()
+        stage.syncs.release()
         assert not commit.is_done
         stage.replica.follower_fetched(2, 1, 2)
         assert code_of(commit) == ErrorCode.NONE
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_an_append_is_committed_though_others_written_with_it_are_not_yet() -> None:
-    async def story(stage: Stage) -> None:
+def test_an_append_is_committed_before_others_written_with_it() -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         commits = [stage.append(value) for value in "bc"]
         stage.replica.follow(state(replicas=(1, 2), isr=(1, 2), leader_epoch=1))
-        stage.syncs.let_go()
-        stage.syncs.let_go()
+        stage.syncs.release()
+        stage.syncs.release()
         stage.replica.follower_fetched(2, 1, 2)  # it has "b", and not yet "c"
         assert [each.is_done for each in commits] == [True, False]
         stage.replica.follow(state(leader=2, leader_epoch=2, replicas=(1, 2), isr=(1, 2)))
         assert [code_of(each) for each in commits] == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 def test_a_queued_append_fails_when_the_partition_is_deleted() -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         commit = stage.append("b")
         stage.replica.close(PartitionGone("t-0 is deleted"))
         await asyncio.sleep(0)
         assert code_of(commit) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_a_retry_of_what_is_committed_is_done_at_once_and_one_of_what_is_not_waits() -> None:
-    async def story(stage: Stage) -> None:
+def test_a_retry_of_a_committed_batch_completes_at_once_and_one_of_an_uncommitted_batch_waits() -> None:
+    async def scenario(stage: Stage) -> None:
         def send(sequence: int) -> Commit:
             records = batch_of("v", producer_id=7, producer_epoch=0, base_sequence=sequence)
             return stage.replica.append(records, NOW_MS, leader_epoch=0)
 
         send(0)
-        stage.syncs.let_go()
+        stage.syncs.release()
         assert send(0).is_done
         new, retry = send(1), send(1)
         await asyncio.sleep(0)
         assert not retry.is_done
-        stage.syncs.let_go()
-        stage.syncs.let_go()
+        stage.syncs.release()
+        stage.syncs.release()
         assert (new.last_offset, retry.last_offset, code_of(retry)) == (1, 1, ErrorCode.NONE)
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_a_batch_that_takes_long_to_check_gets_its_place_when_it_is_checked() -> None:
-    async def story(stage: Stage) -> None:
+def test_a_batch_that_is_slow_to_check_gets_its_offset_when_it_is_checked() -> None:
+    async def scenario(stage: Stage) -> None:
         large = stage.append("x" * (HERE_BYTES_MAX + 1), codec=Codec.GZIP)
         assert large.checking is not None
         stage.append("b")
         assert (large.is_done, stage.values()) == (False, ["b"])
-        stage.checks.let_go()
+        stage.checks.release()
         assert large.checking.is_done
         await asyncio.sleep(0)
         assert len(stage.values()) == 2
-        stage.syncs.let_go()
-        stage.syncs.let_go()
+        stage.syncs.release()
+        stage.syncs.release()
         assert (code_of(large), large.last_offset) == (ErrorCode.NONE, 1)
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_a_batch_is_refused_if_its_leader_epoch_is_over_when_it_is_checked() -> None:
-    async def story(stage: Stage) -> None:
+def test_a_batch_is_refused_if_its_leader_epoch_has_ended_when_it_is_checked() -> None:
+    async def scenario(stage: Stage) -> None:
         large = stage.append("x" * (HERE_BYTES_MAX + 1), codec=Codec.GZIP)
         stage.replica.follow(state(leader_epoch=1))
-        stage.checks.let_go()
+        stage.checks.release()
         assert (code_of(large), stage.values()) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, [])
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_a_batch_is_checked_again_if_the_settings_of_its_topic_have_changed_meanwhile() -> None:
-    async def story(stage: Stage) -> None:
+def test_a_batch_is_checked_again_if_the_settings_of_its_topic_changed_during_the_check() -> None:
+    async def scenario(stage: Stage) -> None:
         large = stage.append("x" * (HERE_BYTES_MAX + 1), codec=Codec.GZIP)
         stage.replica.configure(config_of(max_message_bytes=100))
-        stage.checks.let_go()
+        stage.checks.release()
         assert not large.is_done
-        stage.checks.let_go()
+        stage.checks.release()
         assert code_of(large) == ErrorCode.MESSAGE_TOO_LARGE
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 @pytest.mark.parametrize("operation", ["write", "sync"])
-def test_a_callback_gets_each_failure_in_its_turn(operation: Operation) -> None:
-    async def story(stage: Stage) -> None:
+def test_a_callback_gets_each_failure_in_order(operation: Operation) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         stage.disk.fail(operation, error=errno.ENOSPC)
         seen: list[object] = []
@@ -384,22 +384,22 @@ def test_a_callback_gets_each_failure_in_its_turn(operation: Operation) -> None:
         for commit in commits:
             commit.then(seen.append)
         await asyncio.sleep(0)
-        stage.syncs.let_go()
+        stage.syncs.release()
         assert seen == commits
 
-    on_stage(story)
+    on_stage(scenario)
 
 
-def test_an_error_that_nobody_expects_fails_the_commit(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(stage: Stage) -> None:
+def test_an_unexpected_error_fails_the_commit(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.append("a")
         commit = stage.append("b")
-        commit.batches[0].header = cast("BatchHeader", None)  # somebody's mistake
+        commit.batches[0].header = cast("BatchHeader", None)  # a bug
         await asyncio.sleep(0)
         assert code_of(commit) == ErrorCode.KAFKA_STORAGE_ERROR
         assert "Append to t-0 failed" in caplog.text
 
-    on_stage(story)
+    on_stage(scenario)
 
 
 # -- new settings of the topic --------------------------------------------------------------------------
@@ -422,29 +422,29 @@ def led(state: Partition, **settings: Any) -> Replica:
 
 
 def test_waiting_records_are_committed_when_fewer_replicas_are_required() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         replica = led(ALONE, min_insync_replicas=2, flush_messages=1000)
         replica.append(batch_of("a"), NOW_MS, leader_epoch=0, acks=1)
         assert replica.high_watermark == 0
         replica.configure(config_of(min_insync_replicas=1, flush_messages=1000))
         assert replica.high_watermark == 1
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_waiting_producer_is_refused_when_more_replicas_are_asked_for_than_are_in_sync() -> None:
-    async def story() -> None:
+def test_a_waiting_append_fails_when_more_replicas_are_required_than_are_in_sync() -> None:
+    async def scenario() -> None:
         replica = led(ALONE, min_insync_replicas=1)
         waiting = replica.append(batch_of("a"), NOW_MS, leader_epoch=0)
         replica.configure(config_of(min_insync_replicas=2))
         with pytest.raises(NotEnoughReplicasAfterAppend):
             await waiting
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_records_acknowledged_without_a_sync_are_synced_when_the_topic_requires_syncs() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         replica = led(ALONE, flush_messages=1000)
         replica.append(batch_of("a"), NOW_MS, leader_epoch=0)
         assert (replica.high_watermark, replica.log.durable_offset) == (1, 0)
@@ -452,4 +452,4 @@ def test_records_acknowledged_without_a_sync_are_synced_when_the_topic_requires_
         await replica.synced()
         assert replica.log.durable_offset == 1
 
-    asyncio.run(story())
+    asyncio.run(scenario())

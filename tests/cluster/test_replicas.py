@@ -23,13 +23,13 @@ from penstock_simulation.disk import FaultyDisk
 from tests.cluster.support import image_of, with_topic
 from tests.server.live import Live, batch, running_broker
 from tests.storage.logs import append, config_of
-from tests.storage.store.test_log_store import open_store
+from tests.storage.stores import open_store
 
 
 def test_waiters_of_a_partition_that_moves_away_get_not_leader(tmp_path: Path) -> None:
-    """As Kafka says it: a topic that is unknown would be final to some clients."""
+    """As in Kafka: some clients take an unknown topic for a final error."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with running_broker(tmp_path) as live:
             client = await live.connect()
             name = (await client.create_topic()).name
@@ -45,11 +45,11 @@ def test_waiters_of_a_partition_that_moves_away_get_not_leader(tmp_path: Path) -
                 await waiting
             assert replicas.leader_of(name, 0) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 async def _move_away(live: Live, name: str) -> None:
-    """What the metadata would say if another broker held the partition."""
+    """The metadata after the partition has moved to another broker."""
     image = live.services.controller.image
     topic = image.topics[name]
     before = topic.partitions[0]
@@ -105,9 +105,9 @@ def replica_in(replicas: Replicas) -> Replica:
 
 @pytest.mark.parametrize(("isr", "leader"), [((1, 2), 1), ((1,), 1), ((1, 2), 2)])
 def test_the_saved_high_watermark_is_restored(isr: tuple[int, ...], leader: int) -> None:
-    """Else it could not be read until enough followers are back, though it had been shown."""
+    """Otherwise records that had been readable could not be read until enough followers are back."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         killed = Killed(isr=isr, leader=leader)
         await killed.write()
         replicas = replicas_of(killed.image, open_store(killed.disk), Flusher(InlineOffload(), ManualClock()))
@@ -115,11 +115,11 @@ def test_the_saved_high_watermark_is_restored(isr: tuple[int, ...], leader: int)
         replica = replica_in(replicas)
         assert (replica.high_watermark, replica.log.durable_offset) == (SAVED, STORED)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_nothing_counts_as_committed_that_could_not_be_synced() -> None:
-    async def story() -> None:
+def test_records_that_could_not_be_synced_do_not_count_as_committed() -> None:
+    async def scenario() -> None:
         killed = Killed(isr=(1, 2), leader=2)
         await killed.write()
         store = open_store(killed.disk)
@@ -130,13 +130,13 @@ def test_nothing_counts_as_committed_that_could_not_be_synced() -> None:
         assert replica.log.failure is not None
         assert replica.high_watermark == 0
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_start_that_is_given_up_leaves_the_syncs_to_the_flusher() -> None:
-    """Others may wait for the same futures, and whoever drains it would be busy waiting if they were cancelled."""
+def test_a_cancelled_start_leaves_the_syncs_to_the_flusher() -> None:
+    """Others may wait for the same futures, and draining would busy-wait if they were cancelled."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         killed = Killed(isr=(1,), leader=1, brokers=1)
         await killed.write()
         store = open_store(killed.disk)
@@ -150,4 +150,4 @@ def test_a_start_that_is_given_up_leaves_the_syncs_to_the_flusher() -> None:
         await asyncio.gather(starting, return_exceptions=True)
         assert not waiter.done()
 
-    asyncio.run(story())
+    asyncio.run(scenario())

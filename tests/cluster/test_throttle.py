@@ -56,7 +56,7 @@ def test_a_topic_names_the_replicas_of_this_broker_that_are_throttled(listed: st
     assert Throttled(10).throttle.covers(replica(listed)) is covers
 
 
-def test_a_follower_that_is_behind_waits_until_the_rate_has_sunk() -> None:
+def test_a_lagging_follower_waits_until_the_rate_has_dropped() -> None:
     here = Throttled(100)
     partition = replica("*")
     assert not here.throttle.holds_back(partition, 2)
@@ -68,7 +68,7 @@ def test_a_follower_that_is_behind_waits_until_the_rate_has_sunk() -> None:
     assert not here.throttle.holds_back(partition, 2)
 
 
-def test_a_follower_that_is_in_sync_never_waits_but_what_it_takes_counts() -> None:
+def test_an_in_sync_follower_never_waits_but_its_bytes_count() -> None:
     here = Throttled(100)
     here.throttle.record(replica("*", isr=(1, 2)), 500)
     assert not here.throttle.holds_back(replica("*", isr=(1, 2)), 2)
@@ -83,7 +83,7 @@ def test_an_unthrottled_partition_neither_waits_nor_counts() -> None:
     assert not here.throttle.holds_back(replica(""), 2)
 
 
-def test_another_limit_holds_at_once() -> None:
+def test_a_changed_limit_applies_at_once() -> None:
     here = Throttled(100)
     here.throttle.record(replica("*"), 500)
     here.bytes_per_second_max = 500

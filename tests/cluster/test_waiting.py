@@ -5,8 +5,8 @@ import asyncio
 from penstock.cluster.waiting import WaitingReaders
 
 
-def test_readers_are_woken_and_forgotten() -> None:
-    async def story() -> None:
+def test_waiting_readers_are_woken_once_and_removed() -> None:
+    async def scenario() -> None:
         readers = WaitingReaders()
         woken, gone, cancelled = (asyncio.get_running_loop().create_future() for _ in range(3))
         for each in (woken, gone, cancelled):
@@ -16,4 +16,4 @@ def test_readers_are_woken_and_forgotten() -> None:
         readers.wake()
         assert (woken.done(), gone.done(), len(readers)) == (True, False, 0)
 
-    asyncio.run(story())
+    asyncio.run(scenario())

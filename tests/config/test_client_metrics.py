@@ -17,20 +17,20 @@ from penstock.config.property import ConfigError
         (r"[]a]\[", "][", "b["),
     ],
 )
-def test_clients_are_chosen_by_patterns(pattern: str, chosen: str, not_chosen: str) -> None:
+def test_clients_are_selected_by_patterns(pattern: str, chosen: str, not_chosen: str) -> None:
     subscription = parse_subscription({"match": f"client_id={pattern}"})
     assert subscription.matches({"client_id": chosen})
     assert not subscription.matches({"client_id": not_chosen})
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a*)b", "(unfinished", "a**"])
-def test_patterns_that_are_malformed_or_not_of_re2_are_refused(pattern: str) -> None:
+def test_malformed_patterns_and_syntax_beyond_re2_are_refused_in_subscriptions(pattern: str) -> None:
     with pytest.raises(ConfigError, match="Illegal client matching pattern"):
         parse_subscription({"match": f"client_id={pattern}"})
 
 
 @pytest.mark.parametrize("item", ["client_id", "color=red", "client_id=a=b", "client_id="])
-def test_a_pattern_is_about_something_that_is_known_of_clients(item: str) -> None:
+def test_a_pattern_must_name_a_known_attribute_of_clients(item: str) -> None:
     with pytest.raises(ConfigError, match=f"^Illegal client matching pattern: {item}$"):
         parse_subscription({"match": item})
 
@@ -56,7 +56,7 @@ def test_a_pattern_is_about_something_that_is_known_of_clients(item: str) -> Non
         ),
     ],
 )
-def test_settings_that_cannot_be_are_refused_in_kafkas_words(
+def test_invalid_settings_are_refused_with_kafkas_messages(
     settings: dict[str, str], message: str, is_unfit: bool
 ) -> None:
     with pytest.raises(ConfigError) as refused:
@@ -70,7 +70,7 @@ def test_no_pattern_keeps_a_broker_busy() -> None:
     assert not subscription.matches({"client_id": "a" * 30_000})
 
 
-def test_of_long_names_a_pattern_sees_the_beginning() -> None:
+def test_a_pattern_matches_the_beginning_of_a_long_name() -> None:
     subscription = parse_subscription({"match": "client_id=a.*z"})
     assert not subscription.matches({"client_id": "a" * 100_000 + "z"})
     assert parse_subscription({"match": "client_id=a.*"}).matches({"client_id": "a" * 100_000})

@@ -12,7 +12,7 @@ from penstock.config.property import Kind
 from penstock.config.table import BROKER, TOPIC
 
 
-def test_a_topic_setting_of_its_own_is_shown_with_all_that_it_hides() -> None:
+def test_a_topics_own_setting_is_described_with_its_overridden_synonyms() -> None:
     broker = BrokerConfig({"log.retention.hours": "2"}, cluster_wide={"log.retention.ms": "7"})
     (retention,) = describe_topic(broker, {"retention.ms": "9"}, ["retention.ms"])
     assert (retention.value, retention.source, retention.kind) == ("9", ConfigSource.DYNAMIC_TOPIC, Kind.LONG)
@@ -24,10 +24,10 @@ def test_a_topic_setting_of_its_own_is_shown_with_all_that_it_hides() -> None:
     )
 
 
-def test_a_topic_setting_taken_from_the_broker_is_shown_in_the_topics_unit() -> None:
+def test_a_topic_setting_inherited_from_the_broker_is_described_in_the_topics_unit() -> None:
     (retention,) = describe_topic(BrokerConfig({"log.retention.hours": "2"}), {}, ["retention.ms"])
     assert retention.value == "7200000"
-    # Kafka 4.3 tells only of what stands under the first name, and behind it.
+    # Kafka 4.3 reports only the first name and its later synonyms.
     assert (retention.source, retention.synonyms) == (ConfigSource.DEFAULT, ())
 
 
@@ -36,13 +36,13 @@ def test_a_topic_setting_without_a_broker_setting_shows_its_default() -> None:
     assert (throttled.value, throttled.source, throttled.synonyms) == ("", ConfigSource.DEFAULT, ())
 
 
-def test_without_names_every_setting_is_shown_and_unknown_names_are_left_out() -> None:
+def test_without_names_every_setting_is_described_and_unknown_names_are_skipped() -> None:
     assert [each.name for each in describe_topic(BrokerConfig(), {})] == list(TOPIC)
     assert describe_topic(BrokerConfig(), {}, ["no.such"]) == []
     assert [each.name for each in describe_broker(BrokerConfig())] == list(BROKER)
 
 
-def test_a_secret_is_never_shown() -> None:
+def test_a_secret_is_never_described() -> None:
     broker = BrokerConfig({"ssl.key.password": "hunter2", "listener.name.a.ssl.key.password": "hunter3"})
     shown = [each for each in describe_broker(broker) if each.name.endswith("ssl.key.password")]
     assert [each.name for each in shown] == ["ssl.key.password", "listener.name.a.ssl.key.password"]
@@ -50,7 +50,7 @@ def test_a_secret_is_never_shown() -> None:
     assert {synonym.value for each in shown for synonym in each.synonyms} == {None}
 
 
-def test_a_setting_that_nobody_knows_is_listed_without_its_value() -> None:
+def test_an_unknown_setting_is_listed_without_its_value() -> None:
     broker = BrokerConfig(cluster_wide={"a.plugins.password": "hunter2"}, per_broker={"another": "hunter3"})
     for described, source in (
         (describe_broker(broker, ["a.plugins.password"]), ConfigSource.DYNAMIC_DEFAULT_BROKER),
@@ -72,7 +72,7 @@ def test_a_setting_of_one_listener_is_described_as_read_only_as_kafka_does() -> 
     assert (shown.value, shown.read_only, shown.kind) == ("3", True, Kind.INT)
 
 
-def test_a_broker_setting_says_whether_it_changes_live() -> None:
+def test_a_broker_setting_is_described_with_its_update_mode() -> None:
     shown = {each.name: each.read_only for each in describe_broker(BrokerConfig())}
     assert shown["node.id"]
     assert not shown["max.connections"]
@@ -86,7 +86,7 @@ def test_a_broker_setting_shows_its_own_value_and_its_synonyms() -> None:
     assert [each.name for each in minutes.synonyms] == ["log.retention.minutes", "log.retention.hours"]
 
 
-def test_the_defaults_of_the_cluster_are_what_was_set_for_all_brokers() -> None:
+def test_the_cluster_defaults_are_the_settings_of_all_brokers() -> None:
     broker = BrokerConfig({"max.connections": "1"}, cluster_wide={"max.connections": "2"}, per_broker={})
     (shown,) = describe_cluster_defaults(broker)
     assert (shown.name, shown.value, shown.source) == (
@@ -97,7 +97,7 @@ def test_the_defaults_of_the_cluster_are_what_was_set_for_all_brokers() -> None:
     assert describe_cluster_defaults(broker, ["other"]) == []
 
 
-def test_a_group_setting_shows_where_it_comes_from() -> None:
+def test_a_group_setting_is_described_with_its_source() -> None:
     session, heartbeat = describe_group(
         BrokerConfig({"group.consumer.heartbeat.interval.ms": "6000"}),
         {"consumer.session.timeout.ms": "50000"},
@@ -108,9 +108,9 @@ def test_a_group_setting_shows_where_it_comes_from() -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"broker.id": "1"}, {"node.id": "1"}])
-def test_the_number_of_a_broker_is_told_under_both_of_its_names(settings: dict[str, str]) -> None:
-    told = describe_broker(BrokerConfig(settings), ["node.id", "broker.id"])
-    assert {(each.name, each.value, each.source) for each in told} == {
+def test_the_id_of_a_broker_is_described_under_both_names(settings: dict[str, str]) -> None:
+    described = describe_broker(BrokerConfig(settings), ["node.id", "broker.id"])
+    assert {(each.name, each.value, each.source) for each in described} == {
         ("node.id", "1", ConfigSource.STATIC_BROKER),
         ("broker.id", "1", ConfigSource.STATIC_BROKER),
     }

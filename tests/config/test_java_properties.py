@@ -4,12 +4,12 @@ from penstock.config.java_properties import parse
 from penstock.config.property import ConfigError
 
 
-def test_comments_and_blank_lines_are_left_out() -> None:
+def test_comments_and_blank_lines_are_skipped() -> None:
     assert parse("# a=1\n\n  ! b=2\nc=3\n") == {"c": "3"}
 
 
 @pytest.mark.parametrize("line", ["key=value", "key:value", "key value", "  key  =  value", "key\t:value"])
-def test_key_and_value_part_at_equals_colon_or_space(line: str) -> None:
+def test_key_and_value_are_separated_by_equals_colon_or_space(line: str) -> None:
     assert parse(line) == {"key": "value"}
 
 
@@ -29,7 +29,7 @@ def test_an_even_number_of_backslashes_at_the_end_joins_nothing() -> None:
     assert parse("path=c:\\\\\nother=1") == {"path": "c:\\", "other": "1"}
 
 
-def test_escapes_stand_for_the_characters_they_name() -> None:
+def test_escapes_become_the_characters_they_name() -> None:
     assert parse(r"a\ b\=c=\u0041\t\z") == {"a b=c": "A\tz"}
 
 

@@ -1,4 +1,4 @@
-"""Where share groups start to read, as text."""
+"""The start position of share groups, as text."""
 
 import pytest
 

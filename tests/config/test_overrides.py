@@ -40,13 +40,13 @@ def test_the_finest_unit_of_broker_retention_that_is_set_counts(
     assert topic_config(BrokerConfig(settings), {}).retention_ms == expected_ms
 
 
-def test_a_policy_named_twice_is_one_and_none_at_all_keeps_everything() -> None:
+def test_a_policy_named_twice_counts_once_and_an_empty_policy_keeps_everything() -> None:
     """KIP-1161."""
     assert topic_config(BROKER, {"cleanup.policy": "delete,delete"}).cleanup_policy == {"delete"}
     assert topic_config(BROKER, {"cleanup.policy": ""}).cleanup_policy == frozenset()
 
 
-def test_an_override_that_this_version_does_not_understand_is_skipped() -> None:
+def test_an_override_unknown_to_this_version_is_skipped() -> None:
     assert topic_config(BROKER, {"future": "1", "segment.bytes": "huge"}) == TopicConfig()
 
 
@@ -72,12 +72,12 @@ def test_an_override_that_this_version_does_not_understand_is_skipped() -> None:
         ),
     ],
 )
-def test_a_topic_setting_that_cannot_hold_is_refused(overrides: dict[str, str], reason: str) -> None:
+def test_an_invalid_topic_setting_is_refused(overrides: dict[str, str], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         validate_topic_overrides(BROKER, overrides)
 
 
-def test_good_topic_settings_are_taken() -> None:
+def test_valid_topic_settings_are_accepted() -> None:
     overrides = {
         "cleanup.policy": "",
         "compression.gzip.level": "-1",
@@ -88,7 +88,7 @@ def test_good_topic_settings_are_taken() -> None:
     validate_topic_overrides(BROKER, overrides)
 
 
-def test_a_topics_compaction_lag_is_checked_against_the_brokers_where_it_sets_only_one() -> None:
+def test_a_topics_compaction_lag_is_checked_against_the_brokers_if_it_sets_only_one() -> None:
     with pytest.raises(ConfigError, match="conflict topic config setting"):
         validate_topic_overrides(
             BrokerConfig({"log.cleaner.max.compaction.lag.ms": "5"}), {"min.compaction.lag.ms": "6"}
@@ -140,13 +140,13 @@ def test_a_group_setting_outside_the_brokers_bounds_is_refused(
         validate_group_overrides(BROKER, overrides)
 
 
-def test_good_group_settings_are_taken() -> None:
+def test_valid_group_settings_are_accepted() -> None:
     validate_group_overrides(
         BROKER, {"consumer.session.timeout.ms": "50000", "share.delivery.count.limit": "3"}
     )
 
 
-def test_a_groups_session_must_outlast_its_heartbeat() -> None:
+def test_a_groups_session_timeout_must_exceed_its_heartbeat_interval() -> None:
     broker = BrokerConfig({"group.consumer.max.heartbeat.interval.ms": "50000"})
     with pytest.raises(
         ConfigError, match=r"consumer.session.timeout.ms must be greater than consumer.heartbeat"
@@ -179,7 +179,7 @@ def test_a_per_broker_setting_cannot_change_for_all_brokers_at_once(name: str) -
 
 @pytest.mark.parametrize("name", ["a.plugins.setting", "listener.name.a.max.connections"])
 @pytest.mark.parametrize("one_broker", [True, False])
-def test_a_name_that_nobody_knows_and_a_limit_of_a_listener_can_be_set_for_one_broker_and_for_all(
+def test_an_unknown_name_and_a_limit_of_a_listener_can_be_set_for_one_broker_and_for_all(
     name: str, one_broker: bool
 ) -> None:
     validate_dynamic_broker_settings({name: "5"}, one_broker=one_broker)

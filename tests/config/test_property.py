@@ -59,5 +59,5 @@ def test_an_error_does_not_show_a_secret() -> None:
     assert str(error.value) == "Invalid value [hidden] for configuration secret: too short"
 
 
-def test_values_are_shown_as_they_are_written_in_a_file() -> None:
+def test_values_are_formatted_as_in_a_properties_file() -> None:
     assert [render(value) for value in (True, ("a", "b"), 3, 0.5, None)] == ["true", "a,b", "3", "0.5", None]

@@ -1,4 +1,4 @@
-"""The console over HTTP, without a broker: what it serves, what it refuses, what it says when the cluster is away."""
+"""The console over HTTP, without a broker: static files, refusals, and errors while the cluster is unreachable."""
 
 import asyncio
 import gzip
@@ -19,18 +19,18 @@ Browser = TestClient[web.Request, web.Application]
 
 
 def _visit(body: Callable[[Browser], Awaitable[None]], *, needs_login: bool = False) -> None:
-    nobody = ClientSettings.from_properties({"bootstrap.servers": f"127.0.0.1:{free_port()}"})
+    unreachable = ClientSettings.from_properties({"bootstrap.servers": f"127.0.0.1:{free_port()}"})
 
     async def run() -> None:
         app = web.Application()
-        routes(app, ConsoleSettings(connection=nobody, needs_login=needs_login))
+        routes(app, ConsoleSettings(connection=unreachable, needs_login=needs_login))
         async with TestClient(TestServer(app)) as client:
             await body(client)
 
     asyncio.run(run())
 
 
-def test_the_root_leads_to_the_pages_and_every_answer_is_protected() -> None:
+def test_the_root_redirects_to_the_pages_and_every_answer_has_security_headers() -> None:
     async def body(client: Browser) -> None:
         for where in ("/", "/console", "/console/"):
             response = await client.get(where)
@@ -67,7 +67,7 @@ def test_a_compressed_request_is_refused() -> None:
     _visit(body)
 
 
-def test_a_request_under_another_name_is_refused() -> None:
+def test_a_request_with_a_foreign_host_name_is_refused() -> None:
     async def body(client: Browser) -> None:
         response = await client.get("/console/api/session", headers={"Host": "evil.example"})
         assert response.status == 403
@@ -99,7 +99,7 @@ def test_without_a_login_nothing_is_shown() -> None:
     _visit(body, needs_login=True)
 
 
-def test_a_request_that_cannot_be_read_is_refused_in_words() -> None:
+def test_a_malformed_request_is_refused_with_a_message() -> None:
     async def body(client: Browser) -> None:
         response = await client.post("/console/api/groups/a/reset", json={"to": 7})
         assert response.status == 400
@@ -108,8 +108,8 @@ def test_a_request_that_cannot_be_read_is_refused_in_words() -> None:
     _visit(body)
 
 
-def test_the_pages_write_no_html_of_their_own_and_name_no_other_host() -> None:
-    """What a message holds is shown as text because nothing in the pages makes HTML of strings."""
+def test_the_pages_build_no_html_from_strings_and_name_no_other_host() -> None:
+    """The content of a message is shown as text because the pages never build HTML from strings."""
     sources = [*STATIC.rglob("*.js"), *STATIC.rglob("*.html"), *STATIC.rglob("*.css"), *STATIC.rglob("*.svg")]
     assert len(sources) > 25
     for source in sources:

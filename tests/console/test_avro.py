@@ -43,11 +43,11 @@ def _encoded() -> bytes:
     return out.getvalue()
 
 
-def test_a_value_is_decoded_with_the_schema_that_was_pasted() -> None:
+def test_a_value_is_decoded_with_the_pasted_schema() -> None:
     assert decode_avro(_encoded(), json.dumps(_SCHEMA)) == _SHOWN
 
 
-def test_confluents_framing_is_taken_off() -> None:
+def test_confluents_framing_is_removed() -> None:
     assert decode_avro(b"\x00\x00\x00\x00\x07" + _encoded(), json.dumps(_SCHEMA)) == _SHOWN
 
 
@@ -68,7 +68,7 @@ def test_an_object_container_needs_no_schema() -> None:
         (b"Obj\x01broken", "", "does not fit the schema"),
     ],
 )
-def test_what_cannot_be_decoded_is_said_in_words(data: bytes, schema: str, said: str) -> None:
+def test_a_decoding_error_has_a_message(data: bytes, schema: str, said: str) -> None:
     with pytest.raises(Refused, match=said):
         decode_avro(data, schema)
 

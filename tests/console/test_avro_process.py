@@ -25,7 +25,7 @@ def counted(data: bytes) -> bytes:
 
 
 def container_of_zeros(size: int) -> bytes:
-    """One string of so many zeros, deflated."""
+    """One deflated string of `count` zeros."""
     deflating = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = deflating.compress(varint(size) + bytes(size)) + deflating.flush()
     pairs = counted(b"avro.schema") + counted(b'"string"') + counted(b"avro.codec") + counted(b"deflate")
@@ -36,7 +36,7 @@ def test_a_value_is_decoded() -> None:
     assert asyncio.run(decode_in_process(varint(3) + b"\0", _NULLS)) == [None, None, None]
 
 
-def test_what_is_refused_is_refused_in_the_same_words() -> None:
+def test_a_refusal_has_the_same_message_as_in_process() -> None:
     with pytest.raises(Refused, match="This is no Avro schema"):
         asyncio.run(decode_in_process(b"\0", "7"))
 
@@ -44,6 +44,6 @@ def test_what_is_refused_is_refused_in_the_same_words() -> None:
 @pytest.mark.parametrize(
     "bomb", [varint(2**40) + b"\0", container_of_zeros(9_000_000)], ids=["an array of nulls", "a container"]
 )
-def test_a_few_bytes_that_stand_for_gigabytes_are_refused(bomb: bytes) -> None:
+def test_a_few_bytes_that_expand_to_gigabytes_are_refused(bomb: bytes) -> None:
     with pytest.raises(Refused, match=r"too much|MemoryError"):
         asyncio.run(decode_in_process(bomb, _NULLS))

@@ -53,7 +53,7 @@ def test_the_name_is_read_without_port_and_brackets() -> None:
     assert [host_name(each) for each in ("Ops:80", "[::1]:80", "127.0.0.1")] == ["ops", "::1", "127.0.0.1"]
 
 
-def test_scripts_come_from_this_server_alone() -> None:
+def test_scripts_are_allowed_only_from_this_server() -> None:
     policy = SECURITY_HEADERS["Content-Security-Policy"]
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy

@@ -20,7 +20,7 @@ def test_partitions_are_merged_by_time_and_keep_their_own_order() -> None:
     assert page.cursor == {0: 2, 1: 10}
 
 
-def test_the_next_page_begins_where_this_one_was_cut() -> None:
+def test_the_next_page_begins_where_this_one_ended() -> None:
     found = {0: _records((0, 10), (1, 40)), 1: _records((7, 20), (8, 30))}
     page = oldest_first(found, {0: 2, 1: 9}, 3)
     assert _places(page.records) == [(0, 0), (1, 7), (1, 8)]
@@ -34,7 +34,7 @@ def test_the_newest_come_first_and_older_pages_stay_below_them() -> None:
     assert page.cursor == {0: 1, 1: 7}
 
 
-def test_pages_walked_backwards_show_every_record_once() -> None:
+def test_backward_paging_shows_every_record_once() -> None:
     stored = {0: _records(*((n, n * 3) for n in range(10))), 1: _records(*((n, n * 2) for n in range(7)))}
     before = {0: 10, 1: 7}
     seen: list[tuple[int, int]] = []
@@ -46,12 +46,12 @@ def test_pages_walked_backwards_show_every_record_once() -> None:
     assert sorted(seen) == [(0, n) for n in range(10)] + [(1, n) for n in range(7)]
 
 
-def test_a_cursor_comes_back_as_it_was() -> None:
+def test_a_cursor_round_trips() -> None:
     assert parse_cursor(format_cursor({3: 17, 0: 2})) == {0: 2, 3: 17}
     assert parse_cursor("") == {}
 
 
 @pytest.mark.parametrize("text", ["0", "0:a", "0:1:2", "<script>"])
-def test_a_cursor_that_makes_no_sense_is_refused(text: str) -> None:
+def test_an_invalid_cursor_is_refused(text: str) -> None:
     with pytest.raises(Refused):
         parse_cursor(text)

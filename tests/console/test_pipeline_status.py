@@ -11,7 +11,7 @@ def _status(directory: Path, text: str) -> str:
     return str(directory)
 
 
-def test_the_status_of_a_pipeline_is_read_with_whether_it_runs(tmp_path: Path) -> None:
+def test_the_status_of_a_pipeline_includes_whether_it_runs(tmp_path: Path) -> None:
     directory = _status(tmp_path / "payments", json.dumps({"pipeline": "payments", "pid": 7, "queries": []}))
     assert read_statuses([directory])["payments"] == {
         "pipeline": "payments",
@@ -24,7 +24,7 @@ def test_the_status_of_a_pipeline_is_read_with_whether_it_runs(tmp_path: Path) -
         assert read_statuses([directory])["payments"]["running"] is True
 
 
-def test_directories_without_a_readable_status_are_left_out(tmp_path: Path) -> None:
+def test_directories_without_a_readable_status_are_skipped(tmp_path: Path) -> None:
     broken = _status(tmp_path / "broken", "{")
     odd = _status(tmp_path / "odd", '["pipeline"]')
     assert read_statuses([broken, odd, str(tmp_path / "absent")]) == {}

@@ -7,7 +7,7 @@ from penstock.console.refusals import Refused
 NOW_MS = 1_750_000_000_000
 
 
-def test_without_words_the_newest_of_all_partitions_are_meant() -> None:
+def test_an_empty_position_means_the_newest_records_of_all_partitions() -> None:
     assert parse_where({}, NOW_MS) == Where()
 
 
@@ -28,7 +28,7 @@ def test_offsets_and_times_are_read_with_their_partition() -> None:
         ("1970-01-01T00:00:01", Time(1000)),
     ],
 )
-def test_from_takes_every_position_that_the_command_takes(text: str, position: Position) -> None:
+def test_from_accepts_every_position_of_the_command_line(text: str, position: Position) -> None:
     assert parse_where({"from": text}, NOW_MS).position == position
 
 
@@ -50,11 +50,11 @@ def test_partition_and_partitions_mean_the_same() -> None:
         {"partition": "²"},
     ],
 )
-def test_what_makes_no_sense_is_refused(query: dict[str, str]) -> None:
+def test_an_invalid_position_is_refused(query: dict[str, str]) -> None:
     with pytest.raises(Refused):
         parse_where(query, NOW_MS)
 
 
-def test_positions_stay_within_what_a_partition_holds() -> None:
+def test_positions_are_clamped_to_the_partition() -> None:
     bounds = Bounds(starts={0: 5, 1: 0}, ends={0: 9, 1: 3})
     assert clamped({0: 0, 1: 99, 7: 1}, bounds) == {0: 5, 1: 3}

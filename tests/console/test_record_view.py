@@ -13,7 +13,7 @@ def test_bytes_travel_as_base64_and_null_stays_null() -> None:
     assert (view["partition"], view["offset"], view["timestampMs"]) == (3, 7, 99)
 
 
-def test_a_long_value_is_cut_and_says_how_long_it_is() -> None:
+def test_a_long_value_is_truncated_and_its_length_reported() -> None:
     view = part_view(b"x" * 100, 10)
     assert view is not None
     assert (len(base64.b64decode(view["data"])), view["size"]) == (10, 100)

@@ -9,7 +9,7 @@ def test_no_error_is_no_refusal() -> None:
     check(0, "Nothing happens")
 
 
-def test_a_refusal_says_what_was_tried_and_why_in_words() -> None:
+def test_a_refusal_names_the_action_and_the_reason() -> None:
     with pytest.raises(Refused) as caught:
         check(ErrorCode.TOPIC_ALREADY_EXISTS, "Topic a cannot be created", "Topic 'a' already exists.")
     assert caught.value.status == 409
@@ -19,22 +19,22 @@ def test_a_refusal_says_what_was_tried_and_why_in_words() -> None:
     )
 
 
-def test_the_broker_is_quoted_where_it_knows_better_what_is_wrong() -> None:
-    told = refusal(ErrorCode.INVALID_CONFIG, "Topic a cannot be created", "retention.ms must be a number.")
-    assert told.message == "Topic a cannot be created: retention.ms must be a number (INVALID_CONFIG)."
+def test_a_refusal_quotes_the_brokers_message() -> None:
+    refused = refusal(ErrorCode.INVALID_CONFIG, "Topic a cannot be created", "retention.ms must be a number.")
+    assert refused.message == "Topic a cannot be created: retention.ms must be a number (INVALID_CONFIG)."
     unknown = refusal(ErrorCode.FEATURE_UPDATE_FAILED, "It failed", "because")
     assert unknown.message == "It failed: because (FEATURE_UPDATE_FAILED)."
 
 
 @pytest.mark.parametrize("code", [code for code in ErrorCode if code.name.endswith("_AUTHORIZATION_FAILED")])
-def test_who_is_not_allowed_reads_words_and_no_name_of_an_error(code: ErrorCode) -> None:
-    told = refusal(code, "The disks cannot be shown", "Cluster authorization failed.")
-    assert told.message.startswith("The disks cannot be shown: you are not allowed to; ")
+def test_an_authorization_error_has_a_plain_message_without_the_code(code: ErrorCode) -> None:
+    refused = refusal(code, "The disks cannot be shown", "Cluster authorization failed.")
+    assert refused.message.startswith("The disks cannot be shown: you are not allowed to; ")
     assert (words_of(code) or "").startswith("you are not allowed to; ")
-    assert code.name not in told.message
+    assert code.name not in refused.message
 
 
-def test_an_error_without_words_is_named() -> None:
+def test_an_error_without_a_message_shows_its_code() -> None:
     assert refusal(4711, "It failed").message == "It failed: the broker answered error code 4711."
 
 
@@ -42,16 +42,16 @@ def test_an_error_without_words_is_named() -> None:
     ("failure", "status"),
     [
         (BrokerError(ErrorCode.GROUP_AUTHORIZATION_FAILED, "reading"), 403),
-        (TimedOut("nobody answered"), 502),
+        (TimedOut("no answer"), 502),
         (Disconnected("no connection to the broker"), 502),
         (Refused(418, "TEA", "No."), 418),
     ],
 )
 def test_failures_of_the_client_are_refusals_too(failure: Exception, status: int) -> None:
-    told = of_failure(failure, "It cannot be shown")
-    assert told is not None
-    assert told.status == status
+    refused = of_failure(failure, "It cannot be shown")
+    assert refused is not None
+    assert refused.status == status
 
 
-def test_a_bug_is_none() -> None:
+def test_a_bug_is_not_a_refusal() -> None:
     assert of_failure(KeyError("x"), "It cannot be shown") is None

@@ -35,7 +35,7 @@ def test_null_and_binary_parts_do_not_stop_a_search() -> None:
     assert Needle("x", "any").is_in(_record(0, b"\xff\x00", b"\xfe\xffX"))
 
 
-def test_a_scan_reads_each_partition_up_to_where_it_ended_when_it_began() -> None:
+def test_a_scan_reads_each_partition_up_to_its_end_at_the_start() -> None:
     scan = Scan(Needle("a", "any"), {0: 2, 1: 0}, {0: 4, 1: 0})
     assert scan.wanted() == {0: 2}
     found = scan.taken(0, _fetched(*(_record(n, None, b"a") for n in range(2, 8))))

@@ -35,7 +35,7 @@ def test_a_session_is_found_by_its_token_only() -> None:
     assert sessions.find(None) is None
 
 
-def test_a_session_ends_when_nobody_uses_it() -> None:
+def test_an_unused_session_expires() -> None:
     clock = ManualClock()
     sessions = Sessions(clock, _tokens())
     token, client = _begin(sessions)
@@ -48,7 +48,7 @@ def test_a_session_ends_when_nobody_uses_it() -> None:
     assert client.is_closed
 
 
-def test_looking_whether_a_session_is_open_does_not_keep_it_open() -> None:
+def test_checking_a_session_does_not_extend_it() -> None:
     clock = ManualClock()
     sessions = Sessions(clock, _tokens())
     token, _ = _begin(sessions)
@@ -58,7 +58,7 @@ def test_looking_whether_a_session_is_open_does_not_keep_it_open() -> None:
     assert not sessions.is_open(token)
 
 
-def test_a_session_ends_after_half_a_day_however_busy() -> None:
+def test_a_session_expires_after_half_a_day_even_if_it_is_used() -> None:
     clock = ManualClock()
     sessions = Sessions(clock, _tokens())
     token, _ = _begin(sessions)
@@ -69,7 +69,7 @@ def test_a_session_ends_after_half_a_day_however_busy() -> None:
     assert sessions.find(token) is None
 
 
-def test_the_session_unused_for_longest_makes_room() -> None:
+def test_the_least_recently_used_session_is_evicted() -> None:
     clock = ManualClock()
     sessions = Sessions(clock, _tokens())
     began = []
@@ -91,7 +91,7 @@ def test_a_logout_closes_the_connections_of_the_user() -> None:
     assert sessions.find(token) is None
 
 
-def test_an_old_session_is_swept_away_without_a_visitor() -> None:
+def test_an_expired_session_is_removed_without_a_request() -> None:
     async def run() -> None:
         clock = ManualClock()
         sessions = Sessions(clock, _tokens())

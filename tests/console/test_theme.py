@@ -39,7 +39,7 @@ def _luminance(color: str) -> float:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("text", "ground"), _PAIRS)
-def test_text_stands_out_from_what_it_stands_on(theme: str, text: str, ground: str) -> None:
+def test_text_has_enough_contrast_with_its_background(theme: str, text: str, ground: str) -> None:
     colors = _themes()[theme]
     lighter, darker = sorted((_luminance(colors[text]), _luminance(colors[ground])), reverse=True)
     assert (lighter + 0.05) / (darker + 0.05) >= 4.5

@@ -8,19 +8,11 @@ from aiohttp import ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
 
 from penstock.client.aio import Disconnected
+from penstock.console import events as console_events
 from penstock.console import web as console_web
+from penstock.console.events import Events, event
 from penstock.console.refusals import Refused, bad_request
-from penstock.console.web import (
-    BODIES,
-    STREAMS,
-    Bodies,
-    Events,
-    Streams,
-    answer,
-    body_of,
-    refused,
-    send_events,
-)
+from penstock.console.web import BODIES, STREAMS, Bodies, Streams, answer, body_of, refused, stream
 
 Body = Callable[[Events], Awaitable[None]]
 _WAIT_S = 10.0
@@ -28,7 +20,7 @@ _WAIT_S = 10.0
 
 async def _stream(body: Body, use: Callable[[ClientResponse, Streams], Awaitable[None]]) -> None:
     async def handle(request: web.Request) -> web.StreamResponse:
-        return await send_events(request, "It cannot be followed", body)
+        return await stream(request, "It cannot be followed", body)
 
     app = web.Application()
     app[STREAMS] = Streams()
@@ -39,16 +31,16 @@ async def _stream(body: Body, use: Callable[[ClientResponse, Streams], Awaitable
 
 def test_events_have_a_name_and_one_json_value() -> None:
     async def body(events: Events) -> None:
-        await events.send("match", {"text": "two\nlines"})
+        await events.send(event("match", None, {"text": "two\nlines"}))
 
     async def use(response: ClientResponse, _: Streams) -> None:
         assert await response.text() == 'event: match\ndata: {"text":"two\\nlines"}\n\n'
-        assert response.headers["Content-Type"] == "text/event-stream"
+        assert response.content_type == "text/event-stream"
 
     asyncio.run(_stream(body, use))
 
 
-def test_what_fails_in_a_stream_is_told_by_an_event() -> None:
+def test_an_error_in_a_stream_is_sent_as_an_event() -> None:
     async def body(_: Events) -> None:
         raise bad_request("There is nothing to search for.")
 
@@ -60,7 +52,7 @@ def test_what_fails_in_a_stream_is_told_by_an_event() -> None:
     asyncio.run(_stream(body, use))
 
 
-def test_a_broker_that_goes_away_is_told_too() -> None:
+def test_the_loss_of_the_broker_is_sent_as_an_event() -> None:
     async def body(_: Events) -> None:
         raise Disconnected("the broker closed the connection")
 
@@ -70,15 +62,16 @@ def test_a_broker_that_goes_away_is_told_too() -> None:
     asyncio.run(_stream(body, use))
 
 
-def test_a_stream_that_has_nothing_to_send_ends_when_its_reader_goes() -> None:
+def test_an_idle_stream_ends_when_its_reader_disconnects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(console_events, "_LOOK_S", 0.001)
     ended = asyncio.Event()
 
     async def body(events: Events) -> None:
-        await events.send("begun", {})
+        await events.send(event("begun", None, {}))
         try:
-            while True:
-                events.check_reader()
-                await asyncio.sleep(0.005)
+            await asyncio.Event().wait()
         finally:
             ended.set()
 
@@ -90,11 +83,11 @@ def test_a_stream_that_has_nothing_to_send_ends_when_its_reader_goes() -> None:
     asyncio.run(_stream(body, use))
 
 
-def test_the_server_stops_without_waiting_for_those_who_watch() -> None:
+def test_the_server_stops_without_waiting_for_open_streams() -> None:
     ended = asyncio.Event()
 
     async def body(events: Events) -> None:
-        await events.send("begun", {})
+        await events.send(event("begun", None, {}))
         try:
             await asyncio.Event().wait()
         finally:
@@ -136,7 +129,7 @@ async def _send(
         await use(client, app[BODIES])
 
 
-def test_a_body_has_a_bound_of_its_own_and_one_with_all_others() -> None:
+def test_bodies_are_bounded_each_and_together() -> None:
     async def use(client: TestClient[web.Request, web.Application], bodies: Bodies) -> None:
         assert (await client.post("/", json=["a"])).status == 200
         assert (await client.post("/", json=["a" * 1000])).status == 413
@@ -147,7 +140,7 @@ def test_a_body_has_a_bound_of_its_own_and_one_with_all_others() -> None:
     asyncio.run(_send(use))
 
 
-def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_arrive_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console_web, "_BODY_S_MAX", 0.01)
 
     async def nothing() -> AsyncIterator[bytes]:
@@ -161,7 +154,7 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch: pytest.Monke
     asyncio.run(_send(use))
 
 
-def test_a_body_that_is_not_what_its_headers_say_is_refused() -> None:
+def test_a_body_that_contradicts_its_headers_is_refused() -> None:
     async def use(client: TestClient[web.Request, web.Application], _: Bodies) -> None:
         response = await client.post("/", data=b"no gzip", headers={"Content-Encoding": "gzip"})
         assert response.status == 400

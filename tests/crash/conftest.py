@@ -1,4 +1,4 @@
-"""A broker to kill, and whoever kills it."""
+"""A broker, and the killer of it."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""An idempotent producer of librdkafka's that lives through all crashes and retries by itself."""
+"""An idempotent producer of librdkafka that survives all crashes and retries by itself."""
 
 import threading
 
@@ -25,7 +25,7 @@ class IdempotentProducer(threading.Thread):
             {
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
-                "log_level": 0,  # that the broker is gone is no news here
+                "log_level": 0,  # a dead broker is expected here
                 "linger.ms": 2,
                 "batch.num.messages": 50,
                 "message.timeout.ms": 120_000,
@@ -61,7 +61,7 @@ class IdempotentProducer(threading.Thread):
         self._left = self._producer.flush(60)
 
     def finish(self) -> None:
-        """Send no more, and see that everything was delivered now that the broker stays up."""
+        """Stop sending, and check that everything is delivered now that the broker stays up."""
         self._enough.set()
         self.join(90)
         assert not self.is_alive()

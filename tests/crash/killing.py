@@ -1,4 +1,4 @@
-"""Kill a broker again and again at moments that a seed chooses, and tell what the starts took."""
+"""Kill a broker repeatedly at moments drawn from a seed, and report how long the starts took."""
 
 import os
 import random
@@ -24,7 +24,7 @@ Report = Callable[[str, object], None]
 
 
 def chosen_seed() -> int:
-    """A new one each time, or CRASH_SEED to see a failure again."""
+    """A new one each time, or CRASH_SEED to repeat a failure."""
     return int(os.environ.get("CRASH_SEED", random.SystemRandom().randrange(1 << 32)))
 
 
@@ -33,16 +33,16 @@ def soak_seconds() -> float:
 
 
 class Load(Protocol):
-    """Whoever works with the broker while it is killed."""
+    """A load on the broker while it is killed."""
 
     @property
     def done_count(self) -> int:
-        """How much the broker has acknowledged so far."""
+        """The number of acknowledged operations so far."""
         ...
 
 
 class Killer:
-    """Brings a started broker down and up; it is up again when `kill_times` or `kill_for` return."""
+    """Kills and restarts a broker, which runs again when `kill_times` or `kill_for` return."""
 
     def __init__(self, broker: BrokerProcess, seed: int) -> None:
         self.kills = 0
@@ -61,7 +61,7 @@ class Killer:
     def _kill_once(self, loads: tuple[Load, ...]) -> None:
         if self._random.random() >= IMPATIENT:
             self._await_progress(loads)
-        time.sleep(self._random.uniform(0, UP_S_MAX))  # the crash comes when it comes: nothing to wait for
+        time.sleep(self._random.uniform(0, UP_S_MAX))  # a random moment: there is no event to wait for
         self._broker.kill()
         self.kills += 1
         while self._random.random() < KILLED_WHILE_STARTING:
@@ -72,7 +72,7 @@ class Killer:
         self._broker.start()
 
     def _await_progress(self, loads: tuple[Load, ...]) -> None:
-        """A crash under load needs the load to have come back from the last one."""
+        """A crash under load needs the load to have recovered from the last one."""
         before = [load.done_count for load in loads]
         deadline = time.monotonic() + PROGRESS_TIMEOUT_S
         while any(load.done_count == count for load, count in zip(loads, before, strict=True)):
@@ -80,7 +80,7 @@ class Killer:
             time.sleep(0.005)
 
     def report(self, say: Report, seed: int) -> None:
-        """Make the run known in the summary of the tests."""
+        """Add the run to the summary of the tests."""
         starts = self._broker.start_durations_s[1:]
         if not starts:  # the test failed before the first kill
             return
@@ -143,7 +143,7 @@ def read_all(broker: BrokerProcess, topic: str, partition: int) -> dict[int, byt
 
 
 def verify_data(broker: BrokerProcess) -> None:
-    """Stop the broker and let `penstock log verify` read every byte it left."""
+    """Stop the broker and run `penstock log verify` over its data."""
     assert broker.terminate() == 0
     done = subprocess.run(
         [sys.executable, "-m", "penstock.cli.main", "log", "verify", str(broker.data_dir)],

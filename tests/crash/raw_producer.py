@@ -1,6 +1,6 @@
-"""A producer without any cleverness: one socket, one request at a time, no retries.
+"""A plain producer: one socket, one request at a time, no retries.
 
-What it was told is acknowledged must be in the log at the offset it was told; what it was not told may be there once
+An acknowledged record must be in the log at its reported offset; an unacknowledged one may be there once
 or not at all.
 """
 
@@ -24,7 +24,7 @@ _TIMEOUT_S = 10.0
 
 
 class RawProducer(threading.Thread):
-    """Sends numbered records until told to stop, reconnecting whenever the broker is gone."""
+    """Sends numbered records until it is stopped, and reconnects whenever the broker is down."""
 
     def __init__(self, port: int, topic: str, partition: int, records_per_batch: int) -> None:
         super().__init__(daemon=True, name=f"raw-producer-{partition}")
@@ -50,7 +50,7 @@ class RawProducer(threading.Thread):
                     while not self.enough.is_set():
                         self._send_one_batch(connection)
             except OSError:
-                self.enough.wait(0.02)  # the broker is down; nothing tells when it is back
+                self.enough.wait(0.02)  # the broker is down; there is no event for its return
 
     def _send_one_batch(self, connection: socket.socket) -> None:
         values = [b"%d-%d" % (self._partition, self._number + n) for n in range(self._records_per_batch)]

@@ -1,4 +1,4 @@
-"""A real broker under real producers, killed with SIGKILL at any moment: nothing acknowledged is lost or doubled."""
+"""A real broker under load, killed with SIGKILL at any moment: no acknowledged record is lost or duplicated."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ from tests.crash.killing import Killer, create_topic, read_all, soak_seconds, ve
 from tests.crash.raw_producer import RawProducer
 from tests.support.broker import BrokerProcess
 
-KILLS = 12  # `make soak` goes on for minutes
+KILLS = 12  # `make soak` runs for minutes
 PARTITIONS = 3
 ROLLING = {"segment.records": "500", "segment.bytes": "1048576"}
 
@@ -47,21 +47,25 @@ def _survive_as_raw_producers(broker: BrokerProcess, kill: Callable[..., None]) 
         assert not load.is_alive()
         stored = read_all(broker, "raw", partition)
         assert list(stored) == list(range(len(stored))), "offsets without a gap"
-        assert load.acknowledged.items() <= stored.items(), "what was acknowledged is where it was said to be"
+        assert load.acknowledged.items() <= stored.items(), (
+            "acknowledged records are at their reported offsets"
+        )
         numbers = [int(value.split(b"-")[1]) for value in stored.values() if value is not None]
         assert numbers == sorted(set(numbers)), "in the order it was sent, nothing twice"
         assert set(stored.values()) <= set(load.acknowledged.values()) | set(load.unknown)
-        assert load.acknowledged, "the producer got something through"
+        assert load.acknowledged, "some records were acknowledged"
     verify_data(broker)
 
 
 @pytest.mark.timeout(240)
-def test_an_idempotent_producer_loses_and_doubles_nothing(broker: BrokerProcess, killer: Killer) -> None:
+def test_records_of_an_idempotent_producer_are_neither_lost_nor_duplicated(
+    broker: BrokerProcess, killer: Killer
+) -> None:
     _survive_as_idempotent_producer(broker, partial(killer.kill_times, KILLS))
 
 
 @pytest.mark.timeout(240)
-def test_what_a_raw_producer_saw_acknowledged_is_there(broker: BrokerProcess, killer: Killer) -> None:
+def test_acknowledged_records_of_a_raw_producer_are_kept(broker: BrokerProcess, killer: Killer) -> None:
     _survive_as_raw_producers(broker, partial(killer.kill_times, KILLS))
 
 
@@ -76,7 +80,7 @@ def test_raw_producers_survive_a_long_time_of_kills(broker: BrokerProcess, kille
 
 
 class TopicChurn(threading.Thread):
-    """Creates and deletes topics, and remembers what it was told happened."""
+    """Creates and deletes topics, and remembers the acknowledged changes."""
 
     def __init__(self, bootstrap: str) -> None:
         super().__init__(daemon=True, name="topic-churn")
@@ -109,7 +113,7 @@ class TopicChurn(threading.Thread):
                     self.absent.add(name)
 
     def _is_done(self, futures: Mapping[str, Any]) -> bool:
-        """Whether the broker said so; else nothing is known of that topic."""
+        """Whether the broker confirmed it; otherwise the state of that topic is unknown."""
         (future,) = futures.values()
         try:
             future.result(10)

@@ -31,7 +31,7 @@ def threads() -> set[threading.Thread]:
     return set(threading.enumerate())
 
 
-def test_a_client_gets_back_what_it_sent() -> None:
+def test_a_client_reads_its_own_records() -> None:
     with Broker() as broker:
         servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
         producer = Producer(servers)
@@ -45,7 +45,7 @@ def test_a_client_gets_back_what_it_sent() -> None:
         consumer.close()
 
 
-def test_a_host_with_a_loop_of_its_own_goes_on_while_the_broker_starts_and_stops() -> None:
+def test_the_hosts_event_loop_continues_while_the_broker_starts_and_stops() -> None:
     async def host() -> int:
         turns = 0
 
@@ -66,7 +66,7 @@ def test_a_host_with_a_loop_of_its_own_goes_on_while_the_broker_starts_and_stops
     assert asyncio.run(host()) > 10
 
 
-def test_many_brokers_do_not_know_of_each_other() -> None:
+def test_several_brokers_are_independent() -> None:
     with contextlib.ExitStack() as running:
         brokers = [running.enter_context(Broker(topics={"orders": 1})) for _ in range(10)]
         for number, broker in enumerate(brokers):
@@ -77,7 +77,9 @@ def test_many_brokers_do_not_know_of_each_other() -> None:
 
 
 @pytest.mark.parametrize("storage", ["memory", "temporary"])
-def test_nothing_is_left_after_the_end(storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_broker_leaves_nothing_behind(
+    storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Broker(topics={"warm-up": 1}):
         pass  # what Python itself keeps open from the first time on is open now
@@ -95,7 +97,7 @@ def test_nothing_is_left_after_the_end(storage: str, tmp_path: Path, monkeypatch
     assert not is_listening(address)
 
 
-def test_the_process_around_it_stays_as_it_is() -> None:
+def test_a_broker_does_not_change_its_process() -> None:
     def seen() -> tuple[object, ...]:
         return (
             [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)],
@@ -117,13 +119,13 @@ def test_the_process_around_it_stays_as_it_is() -> None:
     assert seen() == before
 
 
-def test_settings_have_the_names_of_kafka() -> None:
+def test_settings_have_kafkas_names() -> None:
     with Broker(config={"num.partitions": 3, "auto.create.topics.enable": False}) as broker:
         assert broker.create_topic("orders").partitions == 3
         assert broker.create_topic("other", 2).partitions == 2
 
 
-def test_a_setting_that_does_not_exist_is_named_and_nothing_stays_behind() -> None:
+def test_an_unknown_setting_is_refused_by_name_and_nothing_is_left_behind() -> None:
     others = threads()
     with pytest.raises(ConfigError, match="num\\.partitons"):
         Broker(config={"num.partitons": 3}).start()
@@ -138,7 +140,7 @@ def test_a_directory_that_another_broker_uses_is_refused(tmp_path: Path) -> None
         assert threads() <= others
 
 
-def test_a_directory_of_the_users_keeps_what_was_written(tmp_path: Path) -> None:
+def test_a_users_directory_keeps_the_records(tmp_path: Path) -> None:
     with Broker(directory=tmp_path / "data", topics={"orders": 1}) as broker:
         broker.topic("orders").produce(b"one")
     with Broker(directory=tmp_path / "data") as broker:
@@ -146,7 +148,7 @@ def test_a_directory_of_the_users_keeps_what_was_written(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("storage", ["memory", "temporary"])
-def test_what_was_acknowledged_outlives_a_kill(storage: str) -> None:
+def test_acknowledged_records_survive_a_kill(storage: str) -> None:
     with Broker(storage="temporary" if storage == "temporary" else "memory", topics={"orders": 1}) as broker:
         address = broker.bootstrap_servers
         broker.topic("orders").produce(b"one", b"two")
@@ -157,7 +159,7 @@ def test_what_was_acknowledged_outlives_a_kill(storage: str) -> None:
         broker.topic("orders").assert_values([b"one", b"two"])
 
 
-def test_a_kill_in_memory_takes_what_was_not_synced() -> None:
+def test_a_kill_in_memory_loses_unsynced_records() -> None:
     with Broker() as broker:
         topic = broker.create_topic("orders", 1, config={"flush.messages": 1_000_000, "flush.ms": 10**12})
         topic.produce(b"one")
@@ -181,7 +183,7 @@ def test_a_killed_broker_resets_its_connections() -> None:
                     pass
 
 
-def test_a_disk_that_fails_takes_nothing_and_works_again_after_a_restart() -> None:
+def test_a_failed_disk_refuses_writes_and_works_again_after_a_restart() -> None:
     with Broker(topics={"orders": 1}) as broker:
         topic = broker.topic("orders")
         topic.produce(b"one")
@@ -227,7 +229,7 @@ def test_time_moved_forward_expires_the_members_of_a_group() -> None:
         consumer.close()
 
 
-def test_it_cannot_be_used_before_it_is_started() -> None:
+def test_a_broker_cannot_be_used_before_it_is_started() -> None:
     with pytest.raises(RuntimeError, match="not running"):
         _ = Broker().bootstrap_servers
     with Broker() as broker, pytest.raises(RuntimeError, match="started already"):

@@ -1,4 +1,4 @@
-"""The clients that people have, each against an embedded broker and an embedded cluster."""
+"""Popular clients, each against an embedded broker and an embedded cluster."""
 
 import asyncio
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ def test_kafka_python(served: Served, topic: Topic) -> None:
 def test_an_application_of_faststream(
     served: Served, topic: Topic, app_class: type[AioKafkaApp] | type[ConfluentApp]
 ) -> None:
-    """It takes numbers from one topic and puts their doubles into another."""
+    """It consumes numbers from one topic and produces their doubles to another."""
     numbers = served.create_topic(f"{topic}-{app_class.__module__}-numbers", 1)
     doubles = served.create_topic(f"{topic}-{app_class.__module__}-doubles", 1)
 

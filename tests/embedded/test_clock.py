@@ -7,7 +7,7 @@ from penstock.embedded.clock import ClusterTime
 HOUR_MS = 3_600_000
 
 
-def test_a_sleeper_wakes_when_its_time_was_moved_past() -> None:
+def test_a_sleeper_wakes_when_the_clock_passes_its_deadline() -> None:
     async def sleep() -> float:
         time = ClusterTime()
         clock = time.clock()
@@ -21,7 +21,7 @@ def test_a_sleeper_wakes_when_its_time_was_moved_past() -> None:
     assert asyncio.run(sleep()) >= HOUR_MS
 
 
-def test_a_sleeper_that_is_not_due_sleeps_on() -> None:
+def test_a_sleeper_that_is_not_due_keeps_sleeping() -> None:
     async def sleep() -> bool:
         time = ClusterTime()
         clock = time.clock()
@@ -38,7 +38,7 @@ def test_a_sleeper_that_is_not_due_sleeps_on() -> None:
     assert asyncio.run(sleep())
 
 
-def test_time_that_nobody_moves_goes_on_by_itself() -> None:
+def test_time_passes_without_being_advanced() -> None:
     async def sleep() -> float:
         clock = ClusterTime().clock()
         began_ms = clock.monotonic_ms()

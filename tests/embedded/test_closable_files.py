@@ -21,10 +21,10 @@ def test_files_and_locks_of_a_dead_node_are_closed_and_free_for_the_next(tmp_pat
     files.close_all()
     assert set(os.listdir("/proc/self/fd")) <= before
     with ClosableFiles().lock(f"{tmp_path}/lock"):
-        held.__exit__(None, None, None)  # whoever held it closes nothing of the next one's
+        held.__exit__(None, None, None)  # the old holder does not release the new holder's lock
 
 
-def test_nothing_is_written_after_the_cut(tmp_path: Path) -> None:
+def test_nothing_is_written_after_the_power_cut(tmp_path: Path) -> None:
     files = ClosableFiles()
     file = files.open(f"{tmp_path}/log", create=True)
     file.write([b"one"], 0)
@@ -40,13 +40,13 @@ def test_nothing_is_written_after_the_cut(tmp_path: Path) -> None:
     for change in changes:
         with pytest.raises(PowerCut):
             change()
-    assert file.descriptor is None  # nobody leaves a sync of it to the kernel
+    assert file.descriptor is None  # its syncs are not left to the kernel
     files.close_all()
     assert (tmp_path / "log").read_bytes() == b"one"
     assert os.listdir(tmp_path) == ["log"]
 
 
-def test_a_disk_that_fails_works_again_when_it_is_mended(tmp_path: Path) -> None:
+def test_a_failed_disk_works_again_when_it_is_repaired(tmp_path: Path) -> None:
     files = ClosableFiles()
     file = files.open(f"{tmp_path}/log", create=True)
     files.error = errno.EIO

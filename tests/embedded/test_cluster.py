@@ -1,4 +1,4 @@
-"""A cluster inside the test's process, broken on purpose."""
+"""A cluster inside the test's process, with faults."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ from penstock.embedded.topics import Topic
 
 
 def eventually(is_so: Callable[[], bool]) -> None:
-    """Nodes tell nobody when they have noticed something; the test's time limit ends this."""
+    """Poll, because nodes send no notifications; the test's time limit ends this."""
     while not is_so():
         time.sleep(0.01)
 
@@ -33,7 +33,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-def test_a_killed_leader_is_replaced_nothing_acknowledged_is_lost_and_it_comes_back(cluster: Cluster) -> None:
+def test_a_killed_leader_is_replaced_without_a_lost_record_and_rejoins(cluster: Cluster) -> None:
     topic = cluster.topic("orders")
     topic.produce(b"one")
     leader = cluster.leader("orders")
@@ -45,7 +45,7 @@ def test_a_killed_leader_is_replaced_nothing_acknowledged_is_lost_and_it_comes_b
     topic.assert_values([b"one", b"two"])
 
 
-def test_a_leader_that_is_cut_off_is_replaced_and_follows_when_the_link_is_healed(cluster: Cluster) -> None:
+def test_a_partitioned_leader_is_replaced_and_follows_when_the_link_is_healed(cluster: Cluster) -> None:
     topic = cluster.topic("orders")
     leader = cluster.leader("orders")
     topic.produce(b"one")
@@ -57,12 +57,12 @@ def test_a_leader_that_is_cut_off_is_replaced_and_follows_when_the_link_is_heale
     topic.assert_values([b"one"])
 
 
-def test_a_controller_whose_disk_fails_makes_way_for_another(cluster: Cluster) -> None:
+def test_a_controller_with_a_failed_disk_is_replaced(cluster: Cluster) -> None:
     topic = cluster.create_topic("spread", 3)
     failed = cluster.controller
     led = next(number for number in range(3) if cluster.leader("spread", number) == failed)
     cluster.fail_disk(failed)
-    topic.produce(b"one", partition=led)  # needs another controller, and that it hears of the failed disk
+    topic.produce(b"one", partition=led)  # needs another controller, which has to learn of the failed disk
     assert cluster.controller != failed
     cluster.kill(failed)
     cluster.heal()
@@ -71,7 +71,7 @@ def test_a_controller_whose_disk_fails_makes_way_for_another(cluster: Cluster) -
     topic.assert_values([b"one"])
 
 
-def test_producers_go_on_when_the_disk_of_their_leader_fails_and_it_comes_back_when_it_is_mended(
+def test_producers_continue_when_the_disk_of_their_leader_fails_and_it_rejoins_when_it_is_repaired(
     cluster: Cluster,
 ) -> None:
     topic = cluster.create_topic("spread", 3, config={"min.insync.replicas": 2})
@@ -86,7 +86,7 @@ def test_producers_go_on_when_the_disk_of_their_leader_fails_and_it_comes_back_w
         topic.produce(b"after", partition=led)
     eventually(lambda: not any(failed in cluster.in_sync("spread", number) for number in range(3)))
     assert failed not in {cluster.leader("spread", number) for number in range(3)}
-    assert [each.value for each in alone.records()] == [b"before"] * 3, "what it has can still be read"
+    assert [each.value for each in alone.records()] == [b"before"] * 3, "its records can still be read"
     cluster.create_topic("late", 3, replication_factor=1)
     assert failed not in {cluster.leader("late", number) for number in range(3)}
     cluster.stop_node(failed)
@@ -96,7 +96,7 @@ def test_producers_go_on_when_the_disk_of_their_leader_fails_and_it_comes_back_w
     assert [each.value for each in topic.records() if each.partition == led] == [b"before", *[b"after"] * 3]
 
 
-def test_a_follower_that_was_out_of_sync_catches_up_with_a_failed_disk_and_takes_over(
+def test_an_out_of_sync_follower_catches_up_with_a_leader_with_a_failed_disk_and_takes_over(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = cluster.create_topic("pairs", 6, replication_factor=2)
@@ -110,14 +110,14 @@ def test_a_follower_that_was_out_of_sync_catches_up_with_a_failed_disk_and_takes
     with ThreadPoolExecutor() as thread:
         producing = thread.submit(topic.produce, b"two", partition=pair)
         eventually(lambda: f"Disk failure on broker {leader}:" in caplog.text)
-        assert cluster.leader("pairs", pair) == leader, "nobody else has what was acknowledged"
+        assert cluster.leader("pairs", pair) == leader, "no other replica has the acknowledged records"
         cluster.heal()
         producing.result()
     assert cluster.leader("pairs", pair) == follower
     topic.assert_values([b"one", b"two"])
 
 
-def test_a_node_that_is_stopped_hands_its_leaderships_over_and_all_go_on_in_slow_motion() -> None:
+def test_a_stopped_node_hands_its_leaderships_over_and_slow_nodes_continue() -> None:
     async def use() -> None:
         async with Cluster(3, topics={"orders": 3}, config={"default.replication.factor": 2}) as cluster:
             topic = cluster.topic("orders")
@@ -133,9 +133,7 @@ def test_a_node_that_is_stopped_hands_its_leaderships_over_and_all_go_on_in_slow
     asyncio.run(use())
 
 
-def test_the_dead_and_the_living_are_gone_after_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dead_and_live_nodes_are_gone_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = set(threading.enumerate())
     with Cluster(2, storage="temporary", topics={"orders": 1}) as cluster:
@@ -153,7 +151,7 @@ def test_a_killed_controller_is_replaced(cluster: Cluster) -> None:
     assert cluster.leader("more") != first
 
 
-def test_a_node_that_is_not_there_is_named() -> None:
+def test_an_unknown_node_is_reported_by_name() -> None:
     with Cluster(1) as cluster, pytest.raises(ValueError, match="there is no node 7: they are 1"):
         cluster.kill(7)
     with pytest.raises(ValueError, match="one node at least"):
@@ -161,7 +159,7 @@ def test_a_node_that_is_not_there_is_named() -> None:
 
 
 class _SlowToLearn(Cluster):
-    """A cluster whose third node hears late of the topics that are created."""
+    """A cluster whose third node learns late of new topics."""
 
     def create_topic(self, name: str, *args: Any, **kwargs: Any) -> Topic:
         self.slow(3, 200)

@@ -8,7 +8,7 @@ from penstock.embedded.links import Links
 ME, OTHER = 1, 2
 
 
-def test_whoever_connects_over_a_cut_link_waits_until_it_is_healed() -> None:
+def test_a_connection_over_a_cut_link_waits_until_it_is_healed() -> None:
     async def connect() -> None:
         links = Links()
         links.cut(ME, OTHER)
@@ -21,7 +21,7 @@ def test_whoever_connects_over_a_cut_link_waits_until_it_is_healed() -> None:
     asyncio.run(connect())
 
 
-def test_whoever_connects_over_a_cut_link_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_over_a_cut_link_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links_module, "_CONNECT_S_MAX", 0.01)
     links = Links()
     links.cut(ME, OTHER)

@@ -7,7 +7,7 @@ from penstock.embedded import Broker
 from penstock.embedded.loop_thread import new_event_loop
 
 
-def test_the_loop_is_uvloops_where_there_is_one() -> None:
+def test_the_loop_is_uvloops_if_it_is_installed() -> None:
     loop = new_event_loop()
     assert "uvloop" in type(loop).__module__
     loop.close()

@@ -1,4 +1,4 @@
-"""The light disk in memory does what the thorough one does, which is tested against real file systems' behaviour."""
+"""The simple disk in memory behaves like the simulated one, which is tested against real file systems' behaviour."""
 
 import errno
 from collections.abc import Callable
@@ -29,7 +29,7 @@ STEPS = st.one_of(
 
 
 def perform(disk: FileSystem, step: tuple[object, ...]) -> object:
-    """The outcome of a step: a value, or the number of the error."""
+    """The outcome of a step: a value, or the errno."""
     name, *arguments = step
     try:
         if name == "write":
@@ -67,7 +67,7 @@ def everything(disk: FileSystem, path: str = "") -> dict[str, bytes | None]:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(STEPS, max_size=25))
-def test_it_has_the_same_files_as_the_thorough_disk_after_any_steps_and_power_cuts(
+def test_it_has_the_same_files_as_the_simulated_disk_after_any_steps_and_power_cuts(
     steps: list[tuple[object, ...]],
 ) -> None:
     clock = ManualClock()
@@ -84,7 +84,7 @@ def test_it_has_the_same_files_as_the_thorough_disk_after_any_steps_and_power_cu
         assert everything(light) == everything(thorough), step
 
 
-def test_zeros_behind_the_last_byte_take_no_room() -> None:
+def test_zeros_after_the_last_byte_take_no_room() -> None:
     disk = MemoryDisk(ManualClock())
     file = disk.open("/log", create=True)
     file.truncate(1 << 40)
@@ -94,7 +94,7 @@ def test_zeros_behind_the_last_byte_take_no_room() -> None:
     assert disk.size("/log") == 1 << 40
 
 
-def test_whoever_holds_a_disk_that_lost_power_can_do_nothing_with_it() -> None:
+def test_a_disk_without_power_refuses_every_operation() -> None:
     disk = MemoryDisk(ManualClock())
     file = disk.open("/log", create=True)
     with disk.lock("/lock"):
@@ -107,7 +107,7 @@ def test_whoever_holds_a_disk_that_lost_power_can_do_nothing_with_it() -> None:
             pass
 
 
-def test_a_disk_that_fails_changes_nothing_and_is_still_read() -> None:
+def test_a_failed_disk_refuses_changes_and_is_still_read() -> None:
     disk = MemoryDisk(ManualClock())
     file = disk.open("/log", create=True)
     file.write([b"one"], 0)
@@ -127,7 +127,7 @@ def test_a_disk_that_fails_changes_nothing_and_is_still_read() -> None:
     assert file.read(10, 0) == b"onetwo"
 
 
-def test_a_closed_file_and_one_that_is_only_read_take_no_writes() -> None:
+def test_closed_and_read_only_files_refuse_writes() -> None:
     disk = MemoryDisk(ManualClock())
     disk.open("/log", create=True).close()
     read_only = disk.open("/log", writable=False)

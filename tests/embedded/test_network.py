@@ -15,7 +15,7 @@ ME = 1
 
 
 class Echoed(Connection):
-    """Notes what arrives, in the place of answers."""
+    """Records the arriving bytes."""
 
     def __init__(self) -> None:
         super().__init__("test")
@@ -39,7 +39,7 @@ class Echoed(Connection):
 
 
 def with_link(check: Callable[[Links, Echoed, list[bytes]], Awaitable[None]]) -> None:
-    """A connection that this node has opened, to a server that answers with what it gets."""
+    """A connection that this node has opened, to an echo server."""
 
     async def run() -> None:
         sent: list[bytes] = []
@@ -64,7 +64,7 @@ def with_link(check: Callable[[Links, Echoed, list[bytes]], Awaitable[None]]) ->
     asyncio.run(run())
 
 
-def test_a_link_that_is_not_cut_lets_everything_through() -> None:
+def test_an_intact_link_delivers_everything() -> None:
     async def check(_links: Links, connection: Echoed, _sent: list[bytes]) -> None:
         connection.write(b"a")
         connection.write(b"b")
@@ -73,7 +73,7 @@ def test_a_link_that_is_not_cut_lets_everything_through() -> None:
     with_link(check)
 
 
-def test_what_is_sent_over_a_cut_link_arrives_when_it_is_healed() -> None:
+def test_bytes_sent_over_a_cut_link_arrive_when_it_is_healed() -> None:
     async def check(links: Links, connection: Echoed, sent: list[bytes]) -> None:
         links.cut(connection.other, ME)
         connection.write(b"a")
@@ -85,7 +85,7 @@ def test_what_is_sent_over_a_cut_link_arrives_when_it_is_healed() -> None:
     with_link(check)
 
 
-def test_an_answer_does_not_come_through_a_link_that_was_cut_meanwhile() -> None:
+def test_an_answer_does_not_pass_a_link_that_was_cut_after_the_request() -> None:
     async def check(links: Links, connection: Echoed, sent: list[bytes]) -> None:
         connection.write(b"a")
         links.cut(ME, connection.other)
@@ -119,7 +119,7 @@ def test_a_slow_node_sends_in_order() -> None:
     with_link(check)
 
 
-def test_a_slow_node_that_is_healed_sends_what_it_held_back() -> None:
+def test_a_healed_slow_node_sends_its_delayed_bytes() -> None:
     async def check(links: Links, connection: Echoed, _sent: list[bytes]) -> None:
         links.slow_down(ME, 3_600_000)
         connection.write(b"a")
@@ -130,7 +130,7 @@ def test_a_slow_node_that_is_healed_sends_what_it_held_back() -> None:
 
 
 class Received(asyncio.BufferedProtocol):
-    """What a node has accepted. It takes three bytes at a time, and pauses reading after a full stop."""
+    """The bytes that a node has received. It reads three at a time, and pauses after a full stop."""
 
     def __init__(self) -> None:
         self.received = bytearray()
@@ -209,7 +209,7 @@ def test_a_protocol_that_pauses_reading_gets_the_rest_when_it_resumes() -> None:
     with_client(check)
 
 
-def test_a_slow_node_sees_the_end_of_a_stream_after_all_that_came_before() -> None:
+def test_a_slow_node_sees_the_end_of_a_stream_after_all_its_bytes() -> None:
     async def check(links: Links, received: Received, writer: asyncio.StreamWriter) -> None:
         links.slow_down(ME, 5)
         writer.write(b"abcd")

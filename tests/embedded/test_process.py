@@ -1,4 +1,4 @@
-"""What a process leaves behind that ends without stopping its broker: by forgetting it, by a fork, by a crash."""
+"""A process that ends without stopping its broker: by forgetting it, by a fork, by a crash."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def run(directory: Path, script: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_broker_that_is_forgotten_ends_with_its_process_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_forgotten_broker_ends_with_its_process_and_leaves_nothing(tmp_path: Path) -> None:
     ended = run(tmp_path, "")
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
     assert os.listdir(tmp_path) == []
@@ -42,7 +42,7 @@ import warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # as of 3.12, of any fork of a process with threads
 child = os.fork()
 if child == 0:
-    sys.exit(0)  # runs what is to run at the end of a process, as the parent will
+    sys.exit(0)  # runs the exit handlers, as the parent will
 os.waitpid(child, 0)
 assert len(os.listdir(os.environ["TMPDIR"])) == 1
 broker.topic("orders").assert_values([b"one"])
@@ -53,7 +53,7 @@ print("served")
     assert os.listdir(tmp_path) == []
 
 
-def test_what_a_crash_leaves_is_removed_by_the_next_that_starts(tmp_path: Path) -> None:
+def test_files_left_by_a_crash_are_removed_at_the_next_start(tmp_path: Path) -> None:
     crashed = run(tmp_path, "import signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert crashed.returncode == -signal.SIGKILL
     assert len(os.listdir(tmp_path)) == 1

@@ -15,7 +15,7 @@ class Example(BrokerTestCase):
         assert self.broker.create_topic("other").partitions == 2
 
 
-def test_a_suite_of_unittest_has_a_broker_for_each_class_and_stops_it() -> None:
+def test_a_unittest_suite_has_a_broker_for_each_class_and_stops_it() -> None:
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(Example)
     result = unittest.TextTestRunner(io.StringIO()).run(suite)
     assert result.wasSuccessful(), result.errors + result.failures

@@ -1,4 +1,4 @@
-"""What a test asks a topic; on one broker for all."""
+"""The operations of a topic in a test; on one broker for all."""
 
 import asyncio
 import threading
@@ -22,12 +22,12 @@ def topic(broker: Broker, request: pytest.FixtureRequest) -> Topic:
     return broker.create_topic(request.node.name, 3)
 
 
-def test_a_topic_is_its_name(topic: Topic) -> None:
-    assert topic == "test_a_topic_is_its_name"
+def test_a_topic_can_be_used_as_its_name(topic: Topic) -> None:
+    assert topic == "test_a_topic_can_be_used_as_its_name"
     assert topic.partitions == 3
 
 
-def test_records_come_back_as_they_were_written(topic: Topic) -> None:
+def test_records_round_trip(topic: Topic) -> None:
     topic.produce(
         b"v", key=b"k", partition=2, headers=[("h", b"1"), ("n", None)], timestamp_ms=1_700_000_000_000
     )
@@ -39,7 +39,7 @@ def test_records_come_back_as_they_were_written(topic: Topic) -> None:
     assert record.timestamp_ms == 1_700_000_000_000
 
 
-def test_a_key_chooses_the_partition_that_other_clients_choose(broker: Broker, topic: Topic) -> None:
+def test_a_key_selects_the_same_partition_as_in_other_clients(broker: Broker, topic: Topic) -> None:
     producer = Producer(
         {"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random", "log_level": 0}
     )
@@ -54,7 +54,7 @@ def test_a_key_chooses_the_partition_that_other_clients_choose(broker: Broker, t
     assert all(len(partitions) == 1 for partitions in chosen.values())
 
 
-def test_waiting_ends_when_the_records_have_come(broker: Broker) -> None:
+def test_a_wait_ends_when_the_records_have_arrived(broker: Broker) -> None:
     late = broker.topic("comes-later")
     writing = threading.Timer(
         0.05, lambda: broker.create_topic("comes-later").produce(b"one", b"two", b"three")
@@ -65,7 +65,7 @@ def test_waiting_ends_when_the_records_have_come(broker: Broker) -> None:
     assert [each.value for each in found] == [b"one", b"three"]
 
 
-def test_waiting_does_not_hold_up_the_loop_of_an_application(topic: Topic) -> None:
+def test_a_wait_does_not_block_the_event_loop_of_an_application(topic: Topic) -> None:
     async def wait() -> list[bytes | None]:
         waiting = asyncio.create_task(topic.await_records(2))
         await asyncio.sleep(0)
@@ -76,7 +76,7 @@ def test_waiting_does_not_hold_up_the_loop_of_an_application(topic: Topic) -> No
     assert asyncio.run(wait()) == [b"one", b"two"]
 
 
-def test_records_that_do_not_come_are_told_with_those_that_did(topic: Topic) -> None:
+def test_a_timeout_reports_the_records_that_arrived(topic: Topic) -> None:
     topic.produce(b"one")
     with pytest.raises(
         AssertionError, match=r"2 records were to come to .* within 0.05 s; it has 1 records: b'one'"
@@ -86,7 +86,7 @@ def test_records_that_do_not_come_are_told_with_those_that_did(topic: Topic) -> 
         topic.wait_for_records(which=lambda _: False, timeout_s=0.05)
 
 
-def test_a_topic_that_does_not_exist_has_no_records_and_is_named(broker: Broker) -> None:
+def test_reading_an_unknown_topic_raises_an_error_with_its_name(broker: Broker) -> None:
     absent = broker.topic("absent")
     assert absent.partitions == 0
     absent.assert_empty()
@@ -104,9 +104,7 @@ def test_values_are_compared_without_their_order(topic: Topic) -> None:
         topic.assert_empty()
 
 
-def test_a_reader_of_what_is_committed_sees_nothing_of_an_aborted_transaction(
-    broker: Broker, topic: Topic
-) -> None:
+def test_a_read_committed_reader_sees_nothing_of_an_aborted_transaction(broker: Broker, topic: Topic) -> None:
     producer = Producer(
         {"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "t", "log_level": 0}
     )
@@ -131,13 +129,13 @@ def test_many_records_are_read_to_the_end(topic: Topic) -> None:
     assert len(topic.records()) == 3600
 
 
-def test_records_that_are_refused_are_an_error(broker: Broker) -> None:
+def test_refused_records_raise_an_error(broker: Broker) -> None:
     small = broker.create_topic("small", 1, config={"max.message.bytes": 100})
     with pytest.raises(BrokerError, match="MESSAGE_TOO_LARGE"):
         small.produce(bytes(1000))
 
 
-def test_a_deleted_topic_is_gone(broker: Broker) -> None:
+def test_a_deleted_topic_does_not_exist(broker: Broker) -> None:
     topic = broker.create_topic("deleted", 1)
     broker.delete_topic("deleted")
     broker.delete_topic("deleted")  # once more does nothing

@@ -1,4 +1,4 @@
-"""What can happen to one node of a cluster of real processes, and how it ends again."""
+"""Faults of one node of a cluster of real processes, and their ends."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -8,13 +8,13 @@ import msgspec
 from tests.support.cluster import ClusterProcesses
 from tests.support.namespaces import NamespaceNetwork, namespace_network, why_no_namespaces
 
-Deed = Callable[[ClusterProcesses, int], None]
+Action = Callable[[ClusterProcesses, int], None]
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    strike: Deed
-    mend: Deed
+    inject: Action
+    heal: Action
 
 
 def _terminate(cluster: ClusterProcesses, node: int) -> None:
@@ -25,17 +25,17 @@ def _start(cluster: ClusterProcesses, node: int) -> None:
     cluster.nodes[node].start()
 
 
-KILL = Fault(name="kill", strike=lambda cluster, node: cluster.nodes[node].kill(), mend=_start)
-SUSPEND = Fault(name="suspend", strike=ClusterProcesses.suspend, mend=ClusterProcesses.resume)
-TERMINATE = Fault(name="terminate", strike=_terminate, mend=_start)
+KILL = Fault(name="kill", inject=lambda cluster, node: cluster.nodes[node].kill(), heal=_start)
+SUSPEND = Fault(name="suspend", inject=ClusterProcesses.suspend, heal=ClusterProcesses.resume)
+TERMINATE = Fault(name="terminate", inject=_terminate, heal=_start)
 OF_PROCESSES = [KILL, SUSPEND, TERMINATE]
 
 
 def of_network(network: NamespaceNetwork) -> tuple[list[Fault], list[str]]:
-    """The faults that this machine's kernel can make, and why it cannot make the others."""
+    """The faults that this machine's kernel can make, and the reasons why it cannot make the others."""
 
-    def on_network(name: str, strike: Callable[[int], None], mend: Callable[[int], None]) -> Fault:
-        return Fault(name=name, strike=lambda _, node: strike(node), mend=lambda _, node: mend(node))
+    def on_network(name: str, inject: Callable[[int], None], heal: Callable[[int], None]) -> Fault:
+        return Fault(name=name, inject=lambda _, node: inject(node), heal=lambda _, node: heal(node))
 
     def deafen(node: int) -> None:
         for other in network.everyone:
@@ -81,11 +81,11 @@ def _between_brokers(network: NamespaceNetwork, node: int) -> list[tuple[int, in
 
 
 @contextlib.contextmanager
-def network_where_possible(tell_not_run: Callable[[str], None]) -> Iterator[NamespaceNetwork | None]:
-    """A network that can be cut; None where the machine has no namespaces for us, which is then told."""
+def network_where_possible(report_skipped: Callable[[str], None]) -> Iterator[NamespaceNetwork | None]:
+    """A network that can be cut; None where the machine has no namespaces for us, which is then reported."""
     reason = why_no_namespaces()
     if reason is not None:
-        tell_not_run(f"cuts by network namespace: {reason}")
+        report_skipped(f"cuts by network namespace: {reason}")
         yield None
         return
     with namespace_network() as network:

@@ -1,4 +1,4 @@
-"""A consumer of a group that goes on whatever happens to the cluster, and what it must never see."""
+"""A consumer of a group that keeps running through every fault, and the checks of what it read."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ _COMMIT_INTERVAL_S = 0.2
 class SteadyReader:
     """The only member of its group: reads all partitions and commits its position, one commit at a time.
 
-    Where it begins after a rebalance is what the group remembers: no earlier than the last acknowledged commit and no
+    After a rebalance it begins at the group's committed offset: no earlier than the last acknowledged commit and no
     later than the last attempted one. From there on each offset follows the one before.
     """
 
@@ -25,7 +25,7 @@ class SteadyReader:
             **IMPATIENT,
             "bootstrap.servers": bootstrap,
             "group.id": group,
-            "auto.offset.reset": "earliest",  # a forgotten offset shows as a beginning before the committed one
+            "auto.offset.reset": "earliest",  # a lost commit shows as a start before the committed offset
             "enable.auto.commit": False,
             "log_level": 0,
         }
@@ -73,7 +73,7 @@ class SteadyReader:
             if not floor <= offset <= max(floor, self._attempted.get(partition, 0)):
                 self.violations.append(f"partition {partition} begins at {offset}, committed was {floor}")
         elif offset != expected:
-            self.violations.append(f"partition {partition} goes on at {offset}, not at {expected}")
+            self.violations.append(f"partition {partition} continues at {offset}, not at {expected}")
         known = self.seen.setdefault(partition, {}).setdefault(offset, value or b"")
         if known != value:
             self.violations.append(
@@ -113,7 +113,7 @@ class SteadyReader:
         assert not self._thread.is_alive()
 
     def committed(self) -> dict[int, int]:
-        """What the group remembers, asked by another client."""
+        """The committed offsets of the group, read by another client."""
         with contextlib.closing(Consumer(self._settings)) as other:
             asked = [TopicPartition(self._topic, each) for each in self.acknowledged]
             found = retry_while_coordinator_moves(lambda: other.committed(asked, 60))
@@ -121,7 +121,7 @@ class SteadyReader:
 
 
 def check_read_as_written(reader: SteadyReader, found: Records) -> None:
-    """What was read once is what the log holds for good, and the group remembers where it was."""
+    """The records read are those of the final log, and the group's committed offsets are right."""
     assert reader.violations == []
     for partition, seen in reader.seen.items():
         records = dict(found[partition])

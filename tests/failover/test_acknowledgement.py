@@ -1,4 +1,4 @@
-"""What a producer is told while the other replicas do not follow."""
+"""The answers to a producer while the other replicas do not follow."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ WHERE = TopicPartition("t", 0)
 
 
 def is_turned_away(client: BlockingClient, value: bytes) -> bool:
-    """Whether the leader ends the connection of somebody who would wait for a minute."""
+    """Whether the leader closes the connection of a client that would wait for a minute."""
     leader = client.leader(WHERE)
     with client.connection(leader.address) as connection:
         version = connection.version(produce.API_KEY)
@@ -48,8 +48,8 @@ def acknowledged(client: BlockingClient, value: bytes, *, acks: int, timeout_ms:
     return ErrorCode(response.responses[0].partition_responses[0].error_code)
 
 
-def test_a_write_that_the_replicas_do_not_follow_in_time_is_told_so(tmp_path: Path) -> None:
-    """Two voters, one of them suspended: nobody can take it out of the in-sync set."""
+def test_a_write_that_is_not_replicated_in_time_gets_an_error(tmp_path: Path) -> None:
+    """Two voters, one of them suspended: it cannot be removed from the in-sync set."""
     with running_cluster(tmp_path, 2) as cluster:
         cluster.create_topic("t", 1)
         cluster.await_in_sync("t")
@@ -59,7 +59,7 @@ def test_a_write_that_the_replicas_do_not_follow_in_time_is_told_so(tmp_path: Pa
         cluster.suspend(follower)
         assert acknowledged(client, b"b", acks=-1, timeout_ms=300) is ErrorCode.REQUEST_TIMED_OUT
         assert acknowledged(client, b"c", acks=1, timeout_ms=300) is ErrorCode.NONE
-        # It has lost the other voter for good, as far as it can know: its clients are to ask somebody else.
+        # It may have lost the other voter for good: its clients have to find another broker.
         assert is_turned_away(client, b"d")
         cluster.resume(follower)
         assert acknowledged(client, b"e", acks=-1, timeout_ms=60_000) is ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""Groups and transactions over three real brokers: they go on where their coordinator died."""
+"""Groups and transactions over three real brokers: they continue after their coordinator died."""
 
 import contextlib
 import itertools
@@ -63,7 +63,7 @@ def write(cluster: ClusterProcesses, topic: str, values: list[str]) -> None:
 
 
 def read(reader: Consumer, count: int) -> list[str]:
-    """The next records of a group, and its position committed behind them."""
+    """The next records of a group, with its offset committed after them."""
     found: list[str] = []
 
     def is_enough() -> bool:
@@ -82,7 +82,7 @@ def commit(reader: Consumer) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_group_goes_on_with_its_offsets_after_its_coordinator_died(tmp_path: Path, protocol: str) -> None:
+def test_a_group_continues_with_its_offsets_after_its_coordinator_died(tmp_path: Path, protocol: str) -> None:
     with running_cluster(tmp_path) as cluster:
         cluster.create_topic("t", PARTITIONS)
         first = [f"a{number}" for number in range(30)]
@@ -140,7 +140,7 @@ class Transactions:
 
 
 def end_one_of_version_2(cluster: ClusterProcesses, transactional_id: str, *, is_commit: bool) -> None:
-    """As a client of KIP-890 does: the leaders of the partitions tell the coordinator that they take part."""
+    """As a client of KIP-890 does: the leaders of the partitions add them to the transaction."""
     client = BlockingClient(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
     begun = client.call_coordinator(
         TRANSACTION,
@@ -194,7 +194,7 @@ def group_coordinated_elsewhere(cluster: ClusterProcesses, node: int) -> str:
     return next(name for name in names if coordinator_of(cluster, GROUP, name) != node)
 
 
-def test_transactions_over_several_brokers_go_on_after_their_coordinator_died(tmp_path: Path) -> None:
+def test_transactions_over_several_brokers_continue_after_their_coordinator_died(tmp_path: Path) -> None:
     with running_cluster(tmp_path, settings=SETTINGS) as cluster:
         cluster.create_topic("t", PARTITIONS, **{"min.insync.replicas": "2"})
         cluster.create_topic("input")

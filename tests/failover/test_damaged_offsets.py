@@ -1,4 +1,4 @@
-"""A broker that comes to coordinate groups from a damaged log repairs it with another replica's records first."""
+"""A broker that becomes the coordinator of a damaged log first repairs it with another replica's records."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -17,7 +17,7 @@ from tests.support.cluster import ClusterProcesses, eventually, running_cluster
 pytestmark = pytest.mark.timeout(120)
 
 TOPIC = "orders"
-ONE, OTHER, THIRD = 2, 3, 1  # two that hold the partition, and one that others find the cluster by
+ONE, OTHER, THIRD = 2, 3, 1  # two that hold the partition, and one to find the cluster
 COUNT = 20
 NOBODY = -1
 SETTINGS = {
@@ -29,7 +29,7 @@ SETTINGS = {
 
 
 def set_min_isr(cluster: ClusterProcesses, value: str, kind: int, name: str) -> None:
-    """Of a topic or of all brokers; confluent's client has no words for the latter."""
+    """Of a topic or of all brokers; confluent's client cannot express the latter."""
 
     async def send() -> None:
         host, _, port = cluster.bootstrap.split(",")[0].rpartition(":")
@@ -65,7 +65,7 @@ def write_acknowledged(cluster: ClusterProcesses, numbers: range) -> None:
         pytest.param((ResourceType.BROKER, ""), id="brokers"),
     ],
 )
-def test_what_one_replica_committed_alone_is_not_lost_to_the_other_that_was_eligible_before(
+def test_records_that_one_replica_committed_alone_are_not_lost_to_the_formerly_eligible_one(
     tmp_path: Path, resource: tuple[ResourceType, str]
 ) -> None:
     in_topic = {"min.insync.replicas": "2"} if resource[0] is ResourceType.TOPIC else {}
@@ -85,7 +85,7 @@ def test_what_one_replica_committed_alone_is_not_lost_to_the_other_that_was_elig
         cluster.nodes[OTHER].start()
         third = cluster.nodes[THIRD].bootstrap
         eventually(lambda: ONE not in cluster.in_sync(TOPIC, third)[0], "the one is out of sync")
-        assert cluster.leader_of(TOPIC) == NOBODY, "the other lacks what was acknowledged"
+        assert cluster.leader_of(TOPIC) == NOBODY, "the other lacks acknowledged records"
         cluster.nodes[ONE].start()
         found = read_all(cluster.bootstrap, TOPIC, {0: 2 * COUNT})
         assert [value for _, value in found[0]] == [str(number).encode() for number in range(2 * COUNT)]

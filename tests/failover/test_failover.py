@@ -1,6 +1,6 @@
 """Three real brokers, replication factor 3, min.insync.replicas 2: one node fails at a time, and nothing is lost.
 
-`make soak` does it for SOAK_SECONDS. SEED repeats the draw of faults (not their timing, which is the machine's).
+`make soak` runs it for SOAK_SECONDS. SEED repeats the draw of faults (not their timing, which is the machine's).
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from tests.support.cluster import ClusterProcesses, eventually, running_cluster
 
 PARTITIONS = 4
 TOPIC = "orders"
-# Leaders go back to where they belong while it lasts, so that every node is worth failing.
+# Preferred leaders are restored during the run, so that every node leads something when it fails.
 PATIENT = {"broker.session.timeout.ms": "600000", "controller.quorum.fetch.timeout.ms": "600000"}
 SETTINGS = {"min.insync.replicas": "2", "leader.imbalance.check.interval.seconds": "5"}
 
 
-class Ordeal:
-    """One cluster under load; faults strike one node at a time, drawn from a seed that is printed."""
+class FaultRun:
+    """One cluster under load; faults hit one node at a time, drawn from a seed that is printed."""
 
     def __init__(self, cluster: ClusterProcesses, rng: random.Random) -> None:
         self._cluster = cluster
@@ -40,20 +40,20 @@ class Ordeal:
         eventually(lambda: len(self._reader.acknowledged) == PARTITIONS, "the group has committed")
         self.silences_s: dict[str, list[float]] = defaultdict(list)
 
-    def strike(self, fault: Fault, brief_s: float | None = None) -> None:
-        """A fault, until writes go on in spite of it or for a moment only."""
+    def inject(self, fault: Fault, brief_s: float | None = None) -> None:
+        """Inject a fault, until writes continue despite it or for a moment only."""
         for topic in (TOPIC, "__consumer_offsets"):
             self._cluster.await_in_sync(topic)
         node, began = self._victim(), time.monotonic()
         print(
             f"{fault.name} of node {node}" + ("" if brief_s is None else f" for {brief_s:.1f} s"), flush=True
         )
-        fault.strike(self._cluster, node)
+        fault.inject(self._cluster, node)
         if brief_s is None:
             self._await_writes()
         else:
             time.sleep(brief_s)
-        fault.mend(self._cluster, node)
+        fault.heal(self._cluster, node)
         self._await_writes()
         self.silences_s[fault.name].append(self._writer.longest_silence_s(began))
 
@@ -68,7 +68,7 @@ class Ordeal:
         check_read_as_written(self._reader, found)
 
     def _victim(self) -> int:
-        """Whoever leads something more often than the others: little happens when a follower fails."""
+        """A leader more often than other nodes: little happens when a follower fails."""
         role = self.rng.choice(["leader", "controller", "any"])
         if role == "leader":
             return self._cluster.leader_of(TOPIC, self.rng.randrange(PARTITIONS))
@@ -84,10 +84,10 @@ class Ordeal:
         )
 
     def distribution(self) -> str:
-        """How long the partition that waited longest stood still after each fault."""
+        """The longest pause of any partition after each fault."""
         everything = [each for found in self.silences_s.values() for each in found]
         kinds = [f"{name} {_spread(found)}" for name, found in sorted(self.silences_s.items())]
-        return "writes stood still: " + "; ".join([f"all {_spread(everything)}", *kinds])
+        return "writes paused: " + "; ".join([f"all {_spread(everything)}", *kinds])
 
 
 def _spread(silences_s: list[float]) -> str:
@@ -100,10 +100,10 @@ def _spread(silences_s: list[float]) -> str:
 
 
 @contextlib.contextmanager
-def ordeal(
+def fault_run(
     directory: Path, record_property: Callable[[str, object], None]
-) -> Iterator[tuple[Ordeal, list[Fault]]]:
-    """A cluster under load and the faults that this machine lets us cause; all is checked at the end."""
+) -> Iterator[tuple[FaultRun, list[Fault]]]:
+    """A cluster under load and the faults that this machine can inject; everything is checked at the end."""
     seed = int(os.environ.get("SEED", str(time.time_ns() % 1_000_000)))
     print(f"SEED={seed}", flush=True)
     record_property("failover", f"SEED={seed}")
@@ -115,21 +115,21 @@ def ordeal(
             for each in missing:
                 record_property("not run", each)
         with running_cluster(directory, settings=SETTINGS, network=network) as cluster:
-            found = Ordeal(cluster, random.Random(seed))
+            found = FaultRun(cluster, random.Random(seed))
             yield found, faults
             found.finish()
     record_property("failover", found.distribution())
 
 
 @pytest.mark.timeout(240)
-def test_one_node_fails_at_a_time_and_nothing_acknowledged_is_lost_or_doubled(
+def test_acknowledged_records_are_neither_lost_nor_duplicated_while_one_node_fails_at_a_time(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    with ordeal(tmp_path, record_property) as (found, faults):
-        chosen = [found.rng.choice(OF_PROCESSES)]  # whatever else is drawn, a process dies or stops
+    with fault_run(tmp_path, record_property) as (found, faults):
+        chosen = [found.rng.choice(OF_PROCESSES)]  # in any case, a process dies or stops
         chosen += found.rng.sample([each for each in faults if each not in chosen], 2)
         for fault in found.rng.sample(chosen, 3):
-            found.strike(fault)
+            found.inject(fault)
 
 
 @pytest.mark.soak
@@ -137,18 +137,18 @@ def test_nodes_fail_at_random_for_a_long_time(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     deadline = time.monotonic() + float(os.environ.get("SOAK_SECONDS", "300"))
-    with ordeal(tmp_path, record_property) as (found, faults):
+    with fault_run(tmp_path, record_property) as (found, faults):
         while time.monotonic() < deadline:
             brief_s = found.rng.uniform(0.1, 2.5) if found.rng.random() < 0.3 else None
-            found.strike(found.rng.choice(faults), brief_s)
+            found.inject(found.rng.choice(faults), brief_s)
 
 
 @pytest.mark.timeout(180)
 def test_the_leader_dies_another_takes_over_and_the_first_catches_up(tmp_path: Path) -> None:
-    """The walk of the replicated seed: produce through any node, kill the leader, produce again, bring it back.
+    """The steps of the replication example: produce through any node, kill the leader, produce again, bring it back.
 
-    First of a leader that is not the controller, then of one that is. Nobody waits for a session or a timeout: both are
-    longer than the test.
+    First of a leader that is not the controller, then of one that is. Session and fetch timeouts are
+    longer than the test: nothing waits for them.
     """
     with running_cluster(tmp_path, settings=PATIENT) as cluster:
         cluster.create_topic("walk", PARTITIONS)
@@ -174,7 +174,7 @@ def test_the_leader_dies_another_takes_over_and_the_first_catches_up(tmp_path: P
 
 
 @pytest.mark.timeout(120)
-def test_a_node_that_stops_leaves_no_partition_without_a_leader(tmp_path: Path) -> None:
+def test_a_stopping_node_leaves_no_partition_without_a_leader(tmp_path: Path) -> None:
     with running_cluster(tmp_path) as cluster:
         cluster.create_topic("led", 6)
         cluster.await_in_sync("led")

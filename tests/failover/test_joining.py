@@ -1,4 +1,4 @@
-"""Starting a cluster and what is refused, in one clear line."""
+"""Nodes that join a cluster, and refusals with one clear line."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(120)
 
 
 def refused(data: Path, node_id: int, member: str, *more: str, **environment: str) -> str:
-    """What a node says that cannot join."""
+    """The error of a node that cannot join."""
     command = [sys.executable, "-m", "penstock.cli.main", "up", "--listen", f"127.0.0.1:{free_port()}"]
     command += ["--data", str(data), "--node-id", str(node_id), "--join", member]
     command += ["--set", "initial.broker.registration.timeout.ms=3000", "--log-level", "error", *more]
@@ -31,7 +31,7 @@ def refused(data: Path, node_id: int, member: str, *more: str, **environment: st
     return line
 
 
-def test_a_node_id_that_is_taken_is_refused(tmp_path: Path) -> None:
+def test_a_node_id_in_use_is_refused(tmp_path: Path) -> None:
     with running_cluster(tmp_path, 2) as cluster:
         line = refused(tmp_path / "third", 2, cluster.nodes[1].bootstrap)
         assert "a broker with node id 2 runs already: choose another --node-id, or stop that one" in line
@@ -48,7 +48,7 @@ def test_a_disk_of_another_cluster_is_refused(tmp_path: Path) -> None:
         assert "give an empty data directory with --data DIR, or join the cluster it belongs to" in line
 
 
-def test_nobody_to_join_is_told(tmp_path: Path) -> None:
+def test_a_node_without_a_reachable_cluster_reports_an_error(tmp_path: Path) -> None:
     line = refused(tmp_path / "lonely", 2, f"127.0.0.1:{free_port()}")
     assert "no member of the cluster answers" in line
     assert "start one first, or correct --join HOST:PORT" in line
@@ -104,7 +104,7 @@ def test_a_wrong_token_is_refused_and_not_repeated(member: BrokerProcess, tmp_pa
     assert "--token is not a token" in refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab")
 
 
-def test_a_node_with_the_token_joins_and_keeps_it_however_it_is_given(tmp_path: Path) -> None:
+def test_a_node_with_the_token_joins_and_keeps_it_from_any_source(tmp_path: Path) -> None:
     with running_cluster(tmp_path, 1) as cluster:
         token, member = token_of(cluster.nodes[1]), cluster.nodes[1].bootstrap
         (tmp_path / "token").write_text(f"{token}\n")
@@ -125,10 +125,10 @@ def test_a_node_with_the_token_joins_and_keeps_it_however_it_is_given(tmp_path: 
         eventually(lambda: [len(each) for each in cluster.in_sync("t")] == [3] * 4, "all replicas in sync")
 
 
-def test_a_token_that_is_not_that_of_the_directory_is_refused(tmp_path: Path) -> None:
+def test_a_token_that_differs_from_the_directorys_is_refused(tmp_path: Path) -> None:
     node = BrokerProcess(tmp_path).start()
     node.terminate()
-    node._arguments = ["--token", "ab" * 32]
+    node.arguments = ["--token", "ab" * 32]
     with pytest.raises(BrokerFailed, match="the token that was given is not that of"):
         node.start()
 
@@ -136,7 +136,7 @@ def test_a_token_that_is_not_that_of_the_directory_is_refused(tmp_path: Path) ->
 # --- data of an earlier version, which had no token
 
 
-def test_a_single_node_without_a_token_makes_one(tmp_path: Path) -> None:
+def test_a_single_node_without_a_token_creates_one(tmp_path: Path) -> None:
     node = BrokerProcess(tmp_path).start()
     node.kill()
     (node.data_dir / "cluster.secret").unlink()
@@ -153,11 +153,11 @@ def test_a_cluster_without_a_token_is_given_one_while_it_is_stopped(tmp_path: Pa
             node.kill()
             (node.data_dir / "cluster.secret").unlink()
         first, second = cluster.nodes.values()
-        first._arguments, second._arguments = ["--node-id", "1"], ["--node-id", "2"]
+        first.arguments, second.arguments = ["--node-id", "1"], ["--node-id", "2"]
         with pytest.raises(BrokerFailed, match="penstock cluster token --create --data"):
             first.start()
         done = call_command("cluster", "token", "--create", "--data", str(first.data_dir))
-        second._arguments += ["--token", done.stdout.strip()]
+        second.arguments += ["--token", done.stdout.strip()]
         first.launch()
         second.start()
         first.await_ready()
@@ -173,10 +173,13 @@ def test_a_member_starts_again_although_the_node_that_its_flag_names_is_down(tmp
         cluster.await_in_sync("t")
 
 
-def test_a_new_node_joins_through_any_of_the_members_that_are_named(tmp_path: Path) -> None:
+def test_a_new_node_joins_through_any_of_the_named_members(tmp_path: Path) -> None:
     with running_cluster(tmp_path, 1) as cluster:
-        nobody = f"127.0.0.1:{free_port()}"
-        for number, seeds in ((2, [f"{nobody},{cluster.bootstrap}"]), (3, [nobody, cluster.bootstrap])):
+        unreachable = f"127.0.0.1:{free_port()}"
+        for number, seeds in (
+            (2, [f"{unreachable},{cluster.bootstrap}"]),
+            (3, [unreachable, cluster.bootstrap]),
+        ):
             flags = [word for seed in seeds for word in ("--join", seed)]
             node = BrokerProcess(tmp_path / str(number), arguments=["--node-id", str(number), *flags])
             cluster.nodes[number] = node.start()

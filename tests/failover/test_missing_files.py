@@ -1,4 +1,4 @@
-"""Files that are removed on one broker while it is stopped: it gets the records back from the others, and does not lead
+"""Files are removed on one broker while it is stopped: it gets the records back from the others, and does not lead
 where another replica has them.
 """
 
@@ -41,13 +41,13 @@ def partition(cluster: ClusterProcesses, node: int) -> Path:
 
 
 def records(cluster: ClusterProcesses, node: int) -> bytes:
-    """All batches on a broker's disk, without the room behind them."""
+    """All batches on a broker's disk, without preallocated room."""
     paths = sorted(partition(cluster, node).glob("*.log"))
     return b"".join(path.read_bytes().rstrip(b"\0") for path in paths)
 
 
 def check_rebuilt(cluster: ClusterProcesses, node: int, whole: bytes) -> None:
-    assert f"{TOPIC}-0 has lost offsets" in cluster.nodes[node].log_tail(100_000)
+    assert f"Lost records in {TOPIC}-0: offsets" in cluster.nodes[node].log_tail(100_000)
     cluster.await_in_sync(TOPIC)
     eventually(lambda: records(cluster, node) == whole, f"broker {node} has all records again")
     found = read_all(cluster.bootstrap, TOPIC, {0: COUNT})
@@ -56,7 +56,7 @@ def check_rebuilt(cluster: ClusterProcesses, node: int, whole: bytes) -> None:
 
 @pytest.mark.parametrize("role", ["follower", "leader"])
 @pytest.mark.parametrize("damage", ["middle segment", "directory"])
-def test_a_broker_that_lost_files_gets_the_records_back_from_the_others(
+def test_a_broker_with_missing_files_fetches_the_records_from_the_others(
     cluster: ClusterProcesses, role: str, damage: str
 ) -> None:
     leader = cluster.leader_of(TOPIC)
@@ -71,7 +71,7 @@ def test_a_broker_that_lost_files_gets_the_records_back_from_the_others(
     check_rebuilt(cluster, node, whole)
 
 
-def test_a_broker_that_was_in_sync_alone_and_lost_records_does_not_lead_before_the_others(
+def test_a_broker_alone_in_sync_that_lost_records_does_not_lead_before_the_others(
     cluster: ClusterProcesses,
 ) -> None:
     last = cluster.leader_of(TOPIC)

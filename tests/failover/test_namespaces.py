@@ -18,7 +18,7 @@ NO_PROCESSES = cast("ClusterProcesses", None)  # the network's faults touch none
 
 
 class Post:
-    """A socket of the host and of each node: who gets what whom sends."""
+    """A socket of the host and of each node: which datagrams arrive where."""
 
     def __init__(self, network: NamespaceNetwork, sockets: contextlib.ExitStack) -> None:
         self._network = network
@@ -38,8 +38,8 @@ class Post:
                 yield self._sockets[listener].recv(1)[0]
 
     def await_everything(self) -> None:
-        """Also what was held back until a neighbour was found."""
-        eventually(lambda: len(self.arriving()) == len(self._pairs), "everybody hears everybody")
+        """Also datagrams that waited for the resolution of a neighbour."""
+        eventually(lambda: len(self.arriving()) == len(self._pairs), "all nodes reach each other")
         eventually(lambda: not any(list(self._heard_by(each)) for each in self._sockets), "nothing is left")
 
 
@@ -62,7 +62,7 @@ def _socket_at(network: NamespaceNetwork, node: int) -> socket.socket:
     return made[0]
 
 
-def test_each_fault_of_the_network_stops_what_it_says_and_nothing_else(
+def test_each_network_fault_stops_exactly_the_traffic_that_it_names(
     record_property: Callable[[str, object], None],
 ) -> None:
     between_others = {(HOST, 2), (2, HOST)}
@@ -84,8 +84,8 @@ def test_each_fault_of_the_network_stops_what_it_says_and_nothing_else(
         found = {}
         for fault in of_network(network)[0]:
             post.await_everything()
-            fault.strike(NO_PROCESSES, 1)
+            fault.inject(NO_PROCESSES, 1)
             found[fault.name] = post.arriving()
-            fault.mend(NO_PROCESSES, 1)
+            fault.heal(NO_PROCESSES, 1)
         post.await_everything()
     assert {name: found[name] for name in expected} == expected

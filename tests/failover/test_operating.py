@@ -1,4 +1,4 @@
-"""`penstock cluster`: a broker is shown, drained and removed, at which it stops, while the others go on."""
+"""`penstock cluster`: a broker is described, drained and removed, and stops, while the others continue."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def status(cluster: ClusterProcesses) -> Any:
     return json.loads(ask(cluster, "status", "--json"))
 
 
-def test_a_broker_is_drained_and_removed_and_stops_while_the_others_go_on(tmp_path: Path) -> None:
+def test_a_broker_is_drained_removed_and_stopped_while_the_others_continue(tmp_path: Path) -> None:
     with running_cluster(tmp_path) as cluster:
         admin = cluster.admin()  # kept until the answer has come
         admin.create_topics([NewTopic("t", 6, 2)])["t"].result(30)
@@ -80,7 +80,7 @@ def test_a_new_broker_gets_its_share_of_replicas_and_leaders_and_may_be_removed(
 
 
 def check_eviction(cluster: ClusterProcesses) -> None:
-    """A broker that is removed while it runs says so and stops; started again it is back."""
+    """A broker that is removed while it runs logs it and stops; after a restart it is back."""
     with (
         RequestClient(cluster.bootstrap) as client,
         pytest.raises(CommandError, match="Broker 3 is running and has a vote in the metadata quorum"),

@@ -1,4 +1,4 @@
-"""The walk of `examples/cluster`, as whoever types its commands sees it."""
+"""The commands of `examples/cluster`, run as a user types them."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.timeout(180)
-def test_the_example_runs_and_reads_back_what_was_written_before_and_after_the_leader_died() -> None:
+def test_the_example_reads_the_records_from_before_and_after_the_death_of_the_leader() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "examples.cluster.walk"],
         cwd=ROOT,

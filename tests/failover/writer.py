@@ -1,4 +1,4 @@
-"""A producer that goes on whatever happens to the cluster, and what must be read back of it."""
+"""A producer that keeps writing through every fault, and the check that its acknowledged records are read back."""
 
 import bisect
 import itertools
@@ -46,7 +46,7 @@ class SteadyWriter:
                 "log_level": 0,
             }
         )
-        # librdkafka acknowledges by itself what it sent before a batch that was taken, and then knows no offset.
+        # librdkafka itself acknowledges batches sent before an accepted one, and then has no offset.
         self.acknowledged: dict[int, list[tuple[int | None, bytes]]] = {
             number: [] for number in range(partitions)
         }
@@ -61,14 +61,14 @@ class SteadyWriter:
         while not self._is_stopping.is_set():
             partition = number % self._partitions
             self._producer.produce(
-                self._topic, str(number).encode(), partition=partition, on_delivery=self._told
+                self._topic, str(number).encode(), partition=partition, on_delivery=self._on_delivery
             )
             number += 1
             self._producer.poll(0)
             self._is_stopping.wait(0.002)
         self._producer.flush(90)
 
-    def _told(self, error: KafkaError | None, message: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self.failures.append(str(error))
             return
@@ -80,14 +80,14 @@ class SteadyWriter:
         return sum(self.counts())
 
     def counts(self) -> list[int]:
-        """How many records of each partition are acknowledged."""
+        """The number of acknowledged records of each partition."""
         return [len(each) for each in self._acknowledged_at.values()]
 
     def ends(self) -> dict[int, int]:
-        """The offset behind what was acknowledged, of each partition."""
+        """The end offset of the acknowledged records of each partition."""
         return {
-            number: max((offset + 1 for offset, _ in told if offset is not None), default=0)
-            for number, told in self.acknowledged.items()
+            number: max((offset + 1 for offset, _ in delivered if offset is not None), default=0)
+            for number, delivered in self.acknowledged.items()
         }
 
     def longest_silence_s(self, since: float) -> float:
@@ -106,7 +106,7 @@ def _longest_gap_s(times: list[float], since: float) -> float:
 
 
 def read_all(bootstrap: str, topic: str, at_least: Mapping[int, int]) -> Records:
-    """Everything that is committed, by partition, and up to these offsets in any case."""
+    """All committed records, by partition, at least up to these offsets."""
     consumer = Consumer(
         {
             **IMPATIENT,
@@ -118,7 +118,7 @@ def read_all(bootstrap: str, topic: str, at_least: Mapping[int, int]) -> Records
     )
     found: Records = {number: [] for number in at_least}
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in found])
-    # One that has been the leader says so until it learns better: only then is its word on the end worth anything.
+    # A former leader answers until it learns of the new one: its end offset does not count.
     _read_up_to(consumer, at_least, found)
     ends = {number: _end_of(consumer, TopicPartition(topic, number)) for number in found}
     _read_up_to(consumer, ends, found)
@@ -150,15 +150,17 @@ def _read_up_to(consumer: Consumer, ends: Mapping[int, int], found: Records) -> 
 
 
 def check_nothing_lost(writer: SteadyWriter, found: Records) -> None:
-    """Each acknowledged record is there once and in order, at its offset where that was told; nothing failed."""
+    """Each acknowledged record is there once and in order, at its reported offset if there is one; nothing failed."""
     assert writer.failures == []
     for partition, acknowledged in writer.acknowledged.items():
         numbers = [int(value) for _, value in found[partition]]
-        assert numbers == sorted(set(numbers)), f"partition {partition} is doubled or out of order"
+        assert numbers == sorted(set(numbers)), f"partition {partition} has duplicates or wrong order"
         offsets = {value: offset for offset, value in found[partition]}
         wrong = [
             (value, offset, offsets.get(value))
             for offset, value in acknowledged
             if value not in offsets or offset not in (None, offsets[value])
         ]
-        assert wrong == [], f"partition {partition} lost {len(wrong)}: (value, told, found at) {wrong[:20]}"
+        assert wrong == [], (
+            f"partition {partition} lost {len(wrong)}: (value, reported, found at) {wrong[:20]}"
+        )

@@ -21,7 +21,7 @@ _numbers = itertools.count()
 
 
 class Client:
-    """A person with `nc`."""
+    """A client like `nc`."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
@@ -43,7 +43,7 @@ class Client:
         return answer
 
     def fetch(self, **request: object) -> list[dict[str, object]]:
-        """All lines of a fetch in JSON, the last of which tells the end."""
+        """All lines of a fetch in JSON, the last of which marks the end."""
         self.send(json.dumps({"type": "fetch", "format": "json", **request}) + "\n")
         lines: list[dict[str, object]] = [json.loads(self.line())]
         while "next_offset" not in lines[-1] and "error" not in lines[-1]:
@@ -51,7 +51,7 @@ class Client:
         return lines
 
     def end(self) -> bytes:
-        """Close our side, as `nc -N` does at the end of its input, and read what is still owed."""
+        """Close our side, as `nc -N` does at the end of its input, and read the outstanding answers."""
         self._socket.shutdown(socket.SHUT_WR)
         return self._lines.read()
 
@@ -72,7 +72,7 @@ def topic() -> str:
     return f"lines-{next(_numbers)}"
 
 
-def test_gologs_own_session_works(client: Client, topic: str) -> None:
+def test_the_session_of_gologs_documentation_works(client: Client, topic: str) -> None:
     request = {"type": "produce", "topic": topic, "partition": 0, "message": "order-123"}
     assert client.ask(**request) == "ack offset 0"
     assert client.ask(**request | {"message": "order-124"}) == "ack offset 1"
@@ -95,7 +95,7 @@ def test_many_requests_at_once_are_answered_in_order(client: Client, topic: str)
     assert [client.line() for _ in lines] == [f"ack offset {n}" for n in range(1_000)]
 
 
-def test_a_fetch_sees_what_was_produced_right_before_it(client: Client, topic: str) -> None:
+def test_a_fetch_returns_records_produced_right_before_it(client: Client, topic: str) -> None:
     produce = json.dumps({"type": "produce", "topic": topic, "message": "seen"})
     fetch = json.dumps({"type": "fetch", "topic": topic, "offset": 0})
     client.send(produce + "\n" + fetch + "\n")
@@ -106,18 +106,18 @@ def test_a_fetch_sees_what_was_produced_right_before_it(client: Client, topic: s
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("what is this", "INVALID_JSON"),
+        ("not json", "INVALID_JSON"),
         ("{not json}", "INVALID_JSON"),
         ('{"type":"produce","topic":"open string}', "INVALID_JSON"),
         ('{"type":"dance"}', "UNKNOWN_TYPE"),
         ('{"topic":"t"}', "UNKNOWN_TYPE"),
         ('{"type":"produce","topic":"t","message":7}', "INVALID_REQUEST"),
         ('{"type":"produce","topic":"no spaces","message":"m"}', "INVALID_TOPIC_EXCEPTION"),
-        ('{"type":"fetch","topic":"nobody-made-this"}', "UNKNOWN_TOPIC_OR_PARTITION"),
-        ('{"type":"commit","topic":"nobody-made-this","group":"g","offset":1}', "UNKNOWN_TOPIC_OR_PARTITION"),
+        ('{"type":"fetch","topic":"unknown-topic"}', "UNKNOWN_TOPIC_OR_PARTITION"),
+        ('{"type":"commit","topic":"unknown-topic","group":"g","offset":1}', "UNKNOWN_TOPIC_OR_PARTITION"),
     ],
 )
-def test_a_mistake_is_told_in_one_line_and_the_connection_lives_on(
+def test_an_error_is_answered_in_one_line_and_the_connection_stays_open(
     text: str, error: str, client: Client, topic: str
 ) -> None:
     client.send("{}\n")  # the first byte chooses the dialect
@@ -128,7 +128,7 @@ def test_a_mistake_is_told_in_one_line_and_the_connection_lives_on(
     assert client.ask(type="produce", topic=topic, message="still here") == "ack offset 0"
 
 
-def test_a_wrong_partition_is_told_with_the_right_ones(client: Client, topic: str) -> None:
+def test_the_error_of_a_wrong_partition_names_the_valid_ones(client: Client, topic: str) -> None:
     assert client.ask(type="produce", topic=topic, message="m") == "ack offset 0"
     answer = client.ask_bad(json.dumps({"type": "produce", "topic": topic, "partition": 9, "message": "m"}))
     assert answer["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
@@ -143,7 +143,7 @@ def test_an_offset_beyond_the_end_is_an_error_and_the_end_itself_is_not(client: 
     assert client.fetch(topic=topic, offset=-5)[0]["error"] == "INVALID_REQUEST"
 
 
-def test_groups_go_on_from_what_they_committed_each_on_its_own(client: Client, topic: str) -> None:
+def test_each_group_continues_from_its_own_committed_offset(client: Client, topic: str) -> None:
     for n in range(5):
         client.ask(type="produce", topic=topic, message=f"m{n}")
     assert client.ask(type="commit", group="g1", topic=topic, partition=0, offset=3) == "committed offset 3"
@@ -188,7 +188,7 @@ def test_commits_are_stored_as_kafka_stores_them(
     assert value[:14] == struct.pack(">hqi", 4, 1, -1)
 
 
-def test_a_kafka_consumer_goes_on_from_what_was_committed_in_json(
+def test_a_kafka_consumer_continues_from_an_offset_committed_in_json(
     client: Client, topic: str, shared_broker: BrokerProcess
 ) -> None:
     for number in range(4):
@@ -256,7 +256,7 @@ def test_a_fetch_starts_inside_a_batch_and_stops_at_its_limit(
     assert lines[-1] == {"next_offset": 8, "count": 3}
 
 
-def test_a_backlog_larger_than_any_buffer_is_streamed_whole(
+def test_a_backlog_larger_than_any_buffer_is_streamed_completely(
     client: Client, topic: str, shared_broker: BrokerProcess
 ) -> None:
     client.ask(type="produce", topic=topic, message="first")
@@ -280,14 +280,14 @@ def test_a_message_of_a_megabyte_goes_both_ways(
     assert client.fetch(topic=topic, offset=0)[0]["message"] == message
 
 
-def test_a_message_the_topic_does_not_take_is_refused_with_the_reason(client: Client, topic: str) -> None:
+def test_a_message_that_the_topic_refuses_is_answered_with_the_reason(client: Client, topic: str) -> None:
     client.ask(type="produce", topic=topic, message="small")
     answer = client.ask_bad(json.dumps({"type": "produce", "topic": topic, "message": "x" * 1_100_000}))
     assert answer["error"] == "MESSAGE_TOO_LARGE"
     assert client.ask(type="produce", topic=topic, message="small") == "ack offset 1"
 
 
-def test_an_endless_request_is_refused_and_the_connection_lives_on(client: Client, topic: str) -> None:
+def test_an_endless_request_is_refused_and_the_connection_stays_open(client: Client, topic: str) -> None:
     client.send('{"type":"produce","topic":"' + topic + '","message":"')
     for _ in range(9):
         client.send("x" * 1024 * 1024)
@@ -296,18 +296,18 @@ def test_an_endless_request_is_refused_and_the_connection_lives_on(client: Clien
     assert client.ask(type="produce", topic=topic, message="still here") == "ack offset 0"
 
 
-def test_whoever_closes_after_the_last_request_gets_all_answers(client: Client, topic: str) -> None:
+def test_a_client_that_closes_after_the_last_request_gets_all_answers(client: Client, topic: str) -> None:
     lines = [json.dumps({"type": "produce", "topic": topic, "message": f"m{n}"}) for n in range(50)]
     client.send("\n".join(lines))
     assert client.end().decode().splitlines() == [f"ack offset {n}" for n in range(50)]
 
 
-def test_a_request_cut_off_by_the_end_is_told(client: Client) -> None:
+def test_a_truncated_last_request_is_answered_with_an_error(client: Client) -> None:
     client.send('{"type":"produce","topic":')
     assert json.loads(client.end())["error"] == "INVALID_JSON"
 
 
-def test_a_client_that_vanishes_disturbs_nobody(
+def test_a_client_that_disappears_does_not_affect_the_others(
     client: Client, topic: str, shared_broker: BrokerProcess
 ) -> None:
     for _ in range(20):
@@ -318,7 +318,7 @@ def test_a_client_that_vanishes_disturbs_nobody(
     assert shared_broker.is_running
 
 
-def test_a_broker_that_stops_answers_what_it_has_read(own_broker: BrokerProcess) -> None:
+def test_a_stopping_broker_answers_the_requests_that_it_has_read(own_broker: BrokerProcess) -> None:
     client = Client(own_broker.port)
     assert client.ask(type="produce", topic="t", message="m") == "ack offset 0"
     assert own_broker.terminate() == 0
@@ -326,7 +326,7 @@ def test_a_broker_that_stops_answers_what_it_has_read(own_broker: BrokerProcess)
     client.close()
 
 
-def test_unknown_topics_are_refused_where_they_are_not_made_automatically(tmp_path: Path) -> None:
+def test_unknown_topics_are_refused_without_auto_creation(tmp_path: Path) -> None:
     with running_broker(tmp_path, {"auto.create.topics.enable": "false"}) as broker:
         client = Client(broker.port)
         answer = client.ask_bad('{"type":"produce","topic":"t","message":"m"}')
@@ -334,7 +334,7 @@ def test_unknown_topics_are_refused_where_they_are_not_made_automatically(tmp_pa
         client.close()
 
 
-def test_nc_itself_works_where_it_is_installed(topic: str, shared_broker: BrokerProcess) -> None:
+def test_nc_itself_works(topic: str, shared_broker: BrokerProcess) -> None:
     nc = shutil.which("nc")
     command = [nc, "-N"] if nc else ["bash", "-c", _NC_IN_BASH, "nc"]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a JSON-lines connection may hold in memory: requests that are not answered yet, whole and unfinished ones."""
+"""The memory of a JSON-lines connection: unanswered requests, whole and unfinished."""
 
 import asyncio
 from typing import Any, cast
@@ -12,7 +12,7 @@ from penstock.server.request_metrics import RequestCounts
 MEGABYTE = 1024 * 1024
 
 
-class Wire(asyncio.Transport):
+class StalledTransport(asyncio.Transport):
     """A client that reads nothing."""
 
     def __init__(self) -> None:
@@ -53,16 +53,16 @@ def host_of(limit_bytes: int) -> ConnectionContext:
     )
 
 
-def connected(host: ConnectionContext, wire: Wire) -> JsonLinesConnection:
+def connected(host: ConnectionContext, wire: StalledTransport) -> JsonLinesConnection:
     connection = JsonLinesConnection(cast("Any", None), host, wire, Peer("PLAINTEXT", "127.0.0.1", 1), b" ")
     host.connections.add(connection)
     connection.pause_writing()
     return connection
 
 
-def test_who_reads_no_answers_is_not_read_from_once_its_requests_are_large() -> None:
+def test_a_client_that_reads_no_answers_is_no_longer_read_from() -> None:
     async def scenario() -> None:
-        host, wire = host_of(1 << 30), Wire()
+        host, wire = host_of(1 << 30), StalledTransport()
         connection = connected(host, wire)
         sent = 0
         while wire.is_reading_on:
@@ -76,10 +76,10 @@ def test_who_reads_no_answers_is_not_read_from_once_its_requests_are_large() -> 
     asyncio.run(scenario())
 
 
-def test_unfinished_requests_make_room_for_others() -> None:
+def test_unfinished_requests_are_evicted_for_others() -> None:
     async def scenario() -> None:
         host = host_of(4 * MEGABYTE)
-        wires = [Wire() for _ in range(3)]
+        wires = [StalledTransport() for _ in range(3)]
         for wire in wires:
             connected(host, wire).data_received(b'{"type":"' + b"x" * 2 * MEGABYTE)
         assert [wire.is_aborted for wire in wires] == [True, True, False]

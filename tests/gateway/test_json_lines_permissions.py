@@ -1,4 +1,4 @@
-"""The JSON-lines dialect obeys ACLs, as whoever is connected: without a login that is User:ANONYMOUS."""
+"""The JSON-lines dialect obeys ACLs, as the user of the connection: User:ANONYMOUS without a login."""
 
 import asyncio
 import contextlib
@@ -21,8 +21,8 @@ ME = "ANONYMOUS"
 TOPIC = {"topic": "orders"}
 
 
-class Person:
-    """Somebody with `nc`."""
+class LineClient:
+    """A client like `nc`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -45,7 +45,7 @@ async def walk(directory: Path) -> list[str]:
     broker = Broker(BrokerConfig(config), real_ports(), dialects=dialects)
     await broker.start()
     guarded = Guarded(Live(broker))
-    person = Person(*await asyncio.open_connection(guarded.live.host, guarded.live.port))
+    person = LineClient(*await asyncio.open_connection(guarded.live.host, guarded.live.port))
     answers = []
 
     async def ask_for_everything() -> None:
@@ -70,7 +70,7 @@ async def walk(directory: Path) -> list[str]:
     return answers
 
 
-def test_each_request_needs_what_a_kafka_client_would_need_for_it(tmp_path: Path) -> None:
+def test_each_request_needs_the_same_permissions_as_in_kafka(tmp_path: Path) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         answers = runner.run(walk(tmp_path))
     topic, group = "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"

@@ -1,4 +1,4 @@
-"""Quotas hold for the JSON-lines dialect as for Kafka's: who exceeds them waits."""
+"""Quotas apply to the JSON-lines dialect: a client that exceeds them is throttled."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from penstock.server.quotas import Quotas
 QUOTAS: Quotas = {(("client-id", None),): {"producer_byte_rate": 100.0, "consumer_byte_rate": 100.0}}
 
 
-def test_who_exceeds_a_quota_waits_and_then_gets_all(tmp_path: Path) -> None:
+def test_a_client_over_its_quota_is_throttled_and_then_gets_all_answers(tmp_path: Path) -> None:
     async def scenario() -> None:
         clock = ManualClock()
         config = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path), "node.id": "1"}
@@ -29,7 +29,7 @@ def test_who_exceeds_a_quota_waits_and_then_gets_all(tmp_path: Path) -> None:
                 writer.write(json.dumps({"topic": "orders", **request}).encode() + b"\n")
 
             async def line() -> bytes:
-                """Time passes until there is an answer; how much is told in `waited`."""
+                """Advance the clock until there is an answer; `waited` records how much."""
                 answer = asyncio.ensure_future(reader.readline())
                 while not (await asyncio.wait([answer], timeout=0.01))[0]:
                     clock.advance(1000)

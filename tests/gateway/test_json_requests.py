@@ -17,7 +17,7 @@ from penstock.gateway.json_requests import (
 from penstock.protocol.records.record import Record
 
 
-def test_gologs_requests_are_understood() -> None:
+def test_requests_of_golog_are_parsed() -> None:
     assert decode_request(
         b'{"type":"produce","topic":"orders","partition":0,"message":"order-123"}'
     ) == Produce(topic="orders", partition=0, message="order-123")
@@ -35,7 +35,7 @@ def test_a_missing_partition_is_the_first_and_unknown_fields_are_ignored() -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "said"),
+    ("text", "error", "reason"),
     [
         (b"{nonsense}", "INVALID_JSON", "not JSON"),
         (b'{"topic":"t"}', "UNKNOWN_TYPE", "produce, fetch, commit"),
@@ -47,11 +47,11 @@ def test_a_missing_partition_is_the_first_and_unknown_fields_are_ignored() -> No
         (b'{"type":"fetch","topic":"\xff"}', "INVALID_JSON", "not JSON"),
     ],
 )
-def test_a_mistake_is_named(text: bytes, error: str, said: str) -> None:
+def test_an_invalid_request_is_refused_with_the_reason(text: bytes, error: str, reason: str) -> None:
     with pytest.raises(RequestError) as raised:
         decode_request(text)
     assert raised.value.error == error
-    assert said in raised.value.message
+    assert reason in raised.value.message
 
 
 def test_an_error_is_one_line_of_json() -> None:

@@ -1,4 +1,4 @@
-"""Cutting JSON objects out of a stream."""
+"""Splitting a stream into JSON objects."""
 
 import json
 
@@ -46,7 +46,7 @@ def test_braces_and_escapes_inside_strings_do_not_count() -> None:
 
 
 @given(st.lists(json_objects, max_size=4), st.sampled_from([None, 2]), st.integers(1, 7))
-def test_objects_come_out_as_they_went_in_however_they_are_cut(
+def test_objects_are_found_however_the_stream_is_split(
     objects: list[object], indent: int | None, size: int
 ) -> None:
     data = "\n".join(json.dumps(each, indent=indent) for each in objects).encode()
@@ -59,11 +59,11 @@ def test_objects_come_out_as_they_went_in_however_they_are_cut(
 
 
 @given(st.binary(max_size=200), st.integers(1, 20))
-def test_any_bytes_are_survived_and_the_next_line_is_read(noise: bytes, size: int) -> None:
+def test_arbitrary_bytes_do_not_prevent_the_next_line(noise: bytes, size: int) -> None:
     stream = JsonStream(LIMIT)
     for at in range(0, len(noise), size):
         stream.feed(noise[at : at + size])
-    # A line break ends any string, and a brace that opens a line any object but one that waits for a value.
+    # A line break ends any string, and a brace at the start of a line ends any object but one that waits for a value.
     found = stream.feed(b'\n]\n\n{"type":"fetch"}\n')
     assert b'{"type":"fetch"}' in found or noise.rstrip().endswith((b":", b"[", b","))
 
@@ -81,7 +81,7 @@ def test_any_bytes_are_survived_and_the_next_line_is_read(noise: bytes, size: in
         b'{"a":' + b"[" * DEPTH_MAX + b"]" * DEPTH_MAX + b"}",
     ],
 )
-def test_a_bad_line_is_one_complaint_and_the_next_line_is_read(line: bytes) -> None:
+def test_a_bad_line_is_one_error_and_the_next_line_is_read(line: bytes) -> None:
     assert _kinds(_feed(line + b'\n{"good":1}\n')) == ["bad", "text"]
 
 
@@ -102,20 +102,20 @@ def test_a_bad_line_is_one_complaint_and_the_next_line_is_read(line: bytes) -> N
     ],
 )
 @pytest.mark.parametrize("size", [1, 100])
-def test_what_cannot_become_json_is_given_up_before_its_line_ends(beginning: bytes, size: int) -> None:
+def test_invalid_json_is_refused_before_its_line_ends(beginning: bytes, size: int) -> None:
     pieces = [beginning[at : at + size] for at in range(0, len(beginning), size)]
     assert _kinds(_feed(*pieces)) == ["bad"]
     assert _kinds(_feed(*pieces, b' more of it"}\n{"good":1}\n')) == ["bad", "text"]
 
 
 @given(json_objects, st.data())
-def test_any_beginning_of_an_object_is_waited_for(value: dict[str, object], data: st.DataObject) -> None:
+def test_a_valid_start_of_an_object_waits_for_more(value: dict[str, object], data: st.DataObject) -> None:
     text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1]))).encode()
     cut = data.draw(st.integers(0, len(text) - 1))
     assert _feed(text[:cut]) == []
 
 
-def test_a_forgotten_brace_ends_where_the_next_request_begins() -> None:
+def test_an_object_without_its_last_brace_ends_at_the_next_request() -> None:
     found = _feed(b'{"type":"produce"\n', b'{"type":"fetch"}\n')
     assert _kinds(found) == ["bad", "text"]
     assert found[1] == b'{"type":"fetch"}'
@@ -126,21 +126,21 @@ def test_an_object_on_a_line_of_its_own_inside_another_is_part_of_it() -> None:
     assert _feed(text) == [text]
 
 
-def test_an_endless_request_is_given_up_and_the_next_line_is_read() -> None:
+def test_an_endless_request_is_discarded_and_the_next_line_is_read() -> None:
     stream = JsonStream(100)
     found = [item for _ in range(50) for item in stream.feed(b'{"message":"' if _ == 0 else b"x" * 10)]
     assert _kinds(found) == ["bad"]
     assert stream.feed(b'"}\n{"a":1}\n') == [b'{"a":1}']
 
 
-def test_a_line_of_noise_without_end_is_not_kept() -> None:
+def test_an_endless_invalid_line_is_not_buffered() -> None:
     stream = JsonStream(100)
     assert _kinds(stream.feed(b"x" * 1000)) == ["bad"]
     assert stream.feed(b"x" * 1000) == []
     assert stream.feed(b'\n{"a":1}') == [b'{"a":1}']
 
 
-def test_an_unfinished_request_at_the_end_is_told() -> None:
+def test_an_unfinished_request_at_the_end_is_an_error() -> None:
     stream = JsonStream(LIMIT)
     assert stream.feed(b'{"a":') == []
     assert stream.end() is not None

@@ -77,7 +77,7 @@ class Stage:
             thread.join()
 
     def join(self, client: str = KIP_848, **more: Any) -> Member:
-        """Let a member join that shares evenly, unless told otherwise."""
+        """Start a member, with an even assignor by default."""
         assignor = "range" if client == KIP_848 else "roundrobin"
         given = {"group": self.group, "session_timeout_ms": SESSION_MS, "assignor": assignor, **more}
         return self.members.start(

@@ -1,4 +1,4 @@
-"""What the interop tests ask of every client, whatever language and API it has.
+"""The operations that the interop tests need of every client, whatever its language and API.
 
 A client here is an unmodified library (or command) behind a few methods. Consuming is by assigned partition, so
 that it needs no group; a client that consumes only through groups makes one for each reading.
@@ -13,11 +13,11 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CALL_TIMEOUT_S = 30.0
-MESSAGE_BYTES_MAX = 3 * 1024 * 1024  # what clients are told they may send
+MESSAGE_BYTES_MAX = 3 * 1024 * 1024  # the limit that clients are configured with
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What a client is asked to send."""
+    """A message to send."""
 
     key: bytes | None = None
     value: bytes | None = None
@@ -26,7 +26,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """What a client says it read."""
+    """A message as a client read it."""
 
     offset: int
     key: bytes | None
@@ -44,7 +44,7 @@ class Cluster(msgspec.Struct, frozen=True):
 
 
 class RequestRefused(Exception):
-    """The broker refused what a client asked; the message is the client's own wording."""
+    """The broker refused a client's request; the message is the client's own."""
 
 
 class Client(Protocol):
@@ -66,7 +66,7 @@ class Client(Protocol):
         acks: int = -1,
         idempotent: bool = False,
     ) -> None:
-        """Send all messages to one partition and wait for what `acks` promises; raises what the client raises."""
+        """Send all messages to one partition and wait for the acknowledgement of `acks`; raises the client's errors."""
         ...
 
     def consume(self, topic: str, count: int, *, partition: int = 0, offset: int = 0) -> list[Received]:

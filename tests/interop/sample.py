@@ -1,4 +1,4 @@
-"""The messages that every client must carry unharmed."""
+"""The messages that every client must transfer unchanged."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A topic and a share group of their own, and members that acknowledge as a test tells them."""
+"""A topic and a share group of their own, and members that acknowledge as the test asks."""
 
 import itertools
 import time
@@ -18,7 +18,7 @@ from confluent_kafka.admin import (
 
 PATIENCE_S = 30.0
 SETTINGS = {
-    # A group may choose short times, and is ready soon after its first member came.
+    # A group may set short timeouts, and is ready soon after its first member has joined.
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.min.session.timeout.ms": "1000",
     "group.share.min.heartbeat.interval.ms": "100",
@@ -29,7 +29,7 @@ SETTINGS = {
     # As many replicas as one node can have.
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # A cleaner that looks often.
+    # A short interval of the cleaner.
     "log.cleaner.backoff.ms": "200",
 }
 _POLL_S = 0.1
@@ -57,7 +57,7 @@ class ShareMember:
         self.held: list[Message] = []
 
     def hold(self) -> list[Delivery]:
-        """Wait for records, and tell which came; they are this member's until it decides."""
+        """Wait for records, and return them; they are acquired by this member until it acknowledges them."""
         deadline = time.monotonic() + PATIENCE_S
         while not self.held:
             assert time.monotonic() < deadline, "no record came"
@@ -65,7 +65,7 @@ class ShareMember:
         return deliveries(self.held)
 
     def glance(self) -> list[Delivery]:
-        """Hold what is there in a moment, if anything."""
+        """Acquire the records that arrive within a moment, if any."""
         self.held = self._polled()
         return deliveries(self.held)
 
@@ -75,7 +75,7 @@ class ShareMember:
         return records
 
     def decide(self, *offsets: int, how: AcknowledgeType = AcknowledgeType.ACCEPT) -> set[str]:
-        """Acknowledge these, or all that is held, and give the errors."""
+        """Acknowledge these, or all acquired records, and return the errors."""
         chosen = [each for each in self.held if not offsets or each.offset() in offsets]
         for each in chosen:
             self._consumer.acknowledge(each, how)
@@ -84,7 +84,7 @@ class ShareMember:
         return {error.args[0].name() for error in outcome.values() if error is not None}
 
     def take(self, count: int, how: AcknowledgeType = AcknowledgeType.ACCEPT) -> list[Delivery]:
-        """Take so many and acknowledge each in this way."""
+        """Acquire `count` records and acknowledge each in this way."""
         taken: list[Delivery] = []
         while len(taken) < count:
             taken += self.hold()
@@ -97,7 +97,7 @@ class ShareMember:
 
 class ShareStage:
     def __init__(self, bootstrap: str, partitions: int = 1, **topic_settings: str) -> None:
-        """Without partitions the topic is made later."""
+        """Without partitions the topic is created later."""
         number = next(_numbers)
         self.topic = f"queue-{number}"
         self.group = f"workers-{number}"

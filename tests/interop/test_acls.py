@@ -1,4 +1,4 @@
-"""ACLs through clients of others, where what no ACL is about is open to all: first for them, then against them."""
+"""ACLs managed and obeyed by other clients, on a broker that allows all access to resources without ACLs."""
 
 import itertools
 from collections.abc import Iterator
@@ -148,15 +148,15 @@ def test_kafka_python_creates_describes_and_deletes_acls(guarded: BrokerProcess,
 
 
 def produced(producer: Producer, topic: str) -> str | None:
-    """What the producer is told of one record."""
-    told = []
-    producer.produce(topic, b"v", on_delivery=lambda error, _message: told.append(error))
+    """The delivery error of one record."""
+    errors = []
+    producer.produce(topic, b"v", on_delivery=lambda error, _message: errors.append(error))
     assert producer.flush(CALL_TIMEOUT_S) == 0
-    (error,) = told
+    (error,) = errors
     return None if error is None else str(error.name())
 
 
-def test_a_connected_producer_is_refused_clearly_and_serves_again_when_it_may(
+def test_a_connected_producer_gets_a_clear_error_and_continues_when_it_is_allowed_again(
     guarded: BrokerProcess, admin: AdminClient, topic: str
 ) -> None:
     producer = Producer({"bootstrap.servers": guarded.bootstrap, "linger.ms": 0})
@@ -166,13 +166,13 @@ def test_a_connected_producer_is_refused_clearly_and_serves_again_when_it_may(
     create(admin, binding(topic, "ANONYMOUS", AclOperation.WRITE))
     producer.list_topics(
         topic, CALL_TIMEOUT_S
-    )  # librdkafka believes in a refusal until it hears another word
+    )  # librdkafka caches a refusal until the next metadata response
     assert produced(producer, topic) is None
     delete(admin, of_user("ANONYMOUS"))
     assert produced(producer, topic) == REFUSED
 
 
-def test_a_consumer_and_an_administrator_without_the_right_are_refused_clearly(
+def test_a_consumer_and_an_admin_client_without_permission_get_a_clear_error(
     guarded: BrokerProcess, admin: AdminClient, topic: str
 ) -> None:
     create(admin, binding(topic, "alice", AclOperation.ALL))
@@ -190,7 +190,7 @@ def test_a_consumer_and_an_administrator_without_the_right_are_refused_clearly(
         consumer.close()
 
 
-def test_kafka_python_tells_a_refusal_by_its_name(
+def test_kafka_python_raises_a_refusal_by_its_name(
     guarded: BrokerProcess, admin: AdminClient, topic: str
 ) -> None:
     create(admin, binding(topic, "alice", AclOperation.ALL))

@@ -1,4 +1,4 @@
-"""Topics and their life, administered through each client's own admin API."""
+"""Topics are created, changed and deleted through each client's own admin API."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def test_a_topic_is_created_listed_described_and_deleted(name: str, clients: Cli
     config = admin.topic_config(topic)
     assert config["retention.ms"] == "12345"
     assert config["cleanup.policy"] == "compact"
-    assert config["max.message.bytes"] == "1048588", "what was not set has Kafka's default"
+    assert config["max.message.bytes"] == "1048588", "an unset property has Kafka's default"
     admin.delete_topic(topic)
     assert topic not in admin.topics()
 

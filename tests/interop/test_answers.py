@@ -1,4 +1,4 @@
-"""Penstock answers what Kafka 4.3.1 answered, in every version: codes, values, defaults, flags."""
+"""Penstock gives the answers of Kafka 4.3.1, in every version: codes, values, defaults, flags."""
 
 import re
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def test_every_difference_to_kafka_is_on_the_page_and_every_row_is_a_difference(
 
 
 def test_the_page_shows_the_rows() -> None:
-    assert page.PATH.read_text() == page.render(), "write it anew: python -m tests.interop.answers.page"
+    assert page.PATH.read_text() == page.render(), "rewrite it: python -m tests.interop.answers.page"
 
 
 def test_every_version_of_every_api_that_kafka_serves_is_recorded() -> None:

@@ -31,7 +31,7 @@ def test_members_share_the_partitions_and_the_last_one_gets_all(assignor: str, s
     stage.until_processed()
 
 
-def test_a_member_keeps_what_it_need_not_give_up(stage: Stage) -> None:
+def test_a_member_keeps_the_partitions_that_it_need_not_revoke(stage: Stage) -> None:
     first = stage.join()
     stage.until_shared(first)
     second = stage.join()
@@ -44,7 +44,7 @@ def test_a_member_keeps_what_it_need_not_give_up(stage: Stage) -> None:
 
 
 def test_records_are_processed_once_through_freezes_leaves_and_a_restart(own_stage: Stage) -> None:
-    """A member that is stopped is evicted at its session timeout and comes back; the broker restarts under all."""
+    """A suspended member is evicted at its session timeout and rejoins; the broker restarts."""
     stage = own_stage
     members = []
     for _ in range(3):
@@ -75,7 +75,7 @@ def test_records_are_processed_once_through_freezes_leaves_and_a_restart(own_sta
     assert [len(each.history) for each in members] == histories, "a restart moves nothing"
 
 
-def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: Stage) -> None:
+def test_no_record_is_lost_or_duplicated_while_members_join_and_leave_under_load(stage: Stage) -> None:
     with stage.producing():
         first = stage.join()
         stage.until_shared(first)
@@ -87,7 +87,7 @@ def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: 
     stage.until_processed()
 
 
-def test_a_group_goes_on_after_the_broker_was_killed_under_it(own_stage: Stage) -> None:
+def test_a_group_continues_after_the_broker_was_killed(own_stage: Stage) -> None:
     stage = own_stage
     stage.produce(60)
     members = [stage.join(), stage.join()]
@@ -116,7 +116,7 @@ def test_a_group_resumes_where_it_committed(own_stage: Stage) -> None:
     stage.until_processed()
 
 
-def test_a_static_member_comes_back_to_its_partitions_and_nobody_else_notices(stage: Stage) -> None:
+def test_a_static_member_rejoins_to_its_partitions_without_a_rebalance(stage: Stage) -> None:
     first = stage.join(instance_id="one")
     stage.until_shared(first)
     second = stage.join(instance_id="two")
@@ -133,7 +133,7 @@ def test_a_static_member_comes_back_to_its_partitions_and_nobody_else_notices(st
     assert len(first.history) == undisturbed, first.history
 
 
-def test_a_pattern_gets_its_topics_also_those_that_are_made_later(stage: Stage) -> None:
+def test_a_pattern_matches_topics_that_are_created_later_too(stage: Stage) -> None:
     name = f"pattern-{stage.group}"
     stage.create(f"{name}-a", 2)
     stage.create(f"not-{name}", 1)
@@ -157,7 +157,7 @@ def test_a_pattern_gets_its_topics_also_those_that_are_made_later(stage: Stage) 
 
 
 def test_offsets_are_committed_in_a_transaction(stage: Stage) -> None:
-    """Consume, transform, produce: what was not committed is read again by whoever comes next."""
+    """Consume, transform, produce: uncommitted records are read again by the next member."""
     stage.produce(30)
     settings = {
         "bootstrap.servers": stage.broker.bootstrap,
@@ -204,7 +204,7 @@ def test_new_partitions_are_read_too(stage: Stage) -> None:
     stage.until_processed()
 
 
-def test_a_group_of_both_kinds_goes_on_after_the_broker_was_killed_under_it(own_stage: Stage) -> None:
+def test_a_mixed_group_continues_after_the_broker_was_killed(own_stage: Stage) -> None:
     stage = own_stage
     stage.produce(60)
     members = [stage.join(CLASSIC, assignor="roundrobin"), stage.join()]
@@ -228,10 +228,10 @@ def test_a_group_of_both_kinds_goes_on_after_the_broker_was_killed_under_it(own_
         ("kafka-python", "roundrobin"),
     ],
 )
-def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(
+def test_a_rolling_migration_there_and_back_neither_loses_nor_duplicates_records(
     classic: str, assignor: str, stage: Stage
 ) -> None:
-    """Members are replaced one by one, with a group of both kinds in between, while records are produced."""
+    """Members are replaced one by one, with a mixed group in between, while records are produced."""
     members = [stage.join(classic, assignor=assignor), stage.join(classic, assignor=assignor)]
     stage.until_shared(*members)
     assert stage.group_type() is ConsumerGroupType.CLASSIC

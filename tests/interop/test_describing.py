@@ -1,4 +1,4 @@
-"""What only some clients can ask: newer ways of describing topics, producers, directories and offsets."""
+"""Requests that only some clients have: descriptions of topics, producers, directories and offsets."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -75,7 +75,7 @@ def test_an_idempotent_producer_is_described(
     assert "last_sequence': 2" in str(described) or "last_sequence=2" in str(described), described
 
 
-def test_log_directories_tell_the_size_of_each_partition(
+def test_log_directories_report_the_size_of_each_partition(
     clients: Clients, new_topic: Callable[..., str], python_admin: Any
 ) -> None:
     topic = new_topic(2)
@@ -96,7 +96,7 @@ def test_topics_with_settings_are_listed_as_resources(
     assert topic in str(python_admin.list_config_resources())
 
 
-def test_a_creation_that_is_only_validated_makes_nothing(clients: Clients, python_admin: Any) -> None:
+def test_a_validated_creation_creates_nothing(clients: Clients, python_admin: Any) -> None:
     python_admin.create_topics({"only-validated": {"num_partitions": 1}}, validate_only=True)
     assert "only-validated" not in clients.setup_admin.topics()
 
@@ -113,4 +113,4 @@ def test_the_brokers_settings_are_described_with_their_source(clients: Clients, 
 
 def test_deleting_an_unknown_topic_is_refused(clients: Clients) -> None:
     with pytest.raises(RequestRefused, match="UNKNOWN_TOPIC_OR_PART"):
-        clients.setup_admin.delete_topic("nobody-made-this-either")
+        clients.setup_admin.delete_topic("another-unknown-topic")

@@ -1,4 +1,4 @@
-"""What one client wrote, with each codec it has, every client reads byte for byte."""
+"""Every client reads the records of every other client unchanged, with each codec."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ def _written_by(name: str, clients: Clients, new_topic: Callable[..., str]) -> t
 
 @pytest.mark.parametrize("reader_name", NAMES)
 @pytest.mark.parametrize("writer_name", NAMES)
-def test_what_a_client_wrote_is_read_byte_for_byte(
+def test_records_of_one_client_are_read_unchanged_by_another(
     writer_name: str, reader_name: str, clients: Clients, new_topic: Callable[..., str]
 ) -> None:
     if "kcat" in (writer_name, reader_name):

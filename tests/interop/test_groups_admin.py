@@ -1,4 +1,4 @@
-"""Groups as operators see and handle them with their own clients."""
+"""Groups are listed, described and changed with other admin clients."""
 
 import asyncio
 import itertools

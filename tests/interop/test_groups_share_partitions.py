@@ -28,7 +28,7 @@ def test_two_members_of_a_client_share_the_partitions_and_the_last_one_gets_all(
 
 
 def test_four_clients_in_one_group_process_every_record_once(own_stage: Stage) -> None:
-    """Through joins, a member that is stopped, evicted and comes back, a leave, and a restart of the broker."""
+    """Through joins, a suspended member that is evicted and rejoins, a leave, and a restart of the broker."""
     stage = own_stage
     stage.produce(60)
     members = []
@@ -59,7 +59,7 @@ def test_four_clients_in_one_group_process_every_record_once(own_stage: Stage) -
     stage.until_shared(*members)
 
 
-def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: Stage) -> None:
+def test_no_record_is_lost_or_duplicated_while_members_join_and_leave_under_load(stage: Stage) -> None:
     with stage.producing():
         first = stage.join("confluent-kafka")
         stage.until_shared(first)
@@ -73,7 +73,7 @@ def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: 
 
 
 @pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python", "aiokafka"])
-def test_nothing_is_lost_or_doubled_when_the_broker_restarts_under_load(
+def test_no_record_is_lost_or_duplicated_when_the_broker_restarts_under_load(
     client: str, own_stage: Stage
 ) -> None:
     stage = own_stage
@@ -83,11 +83,11 @@ def test_nothing_is_lost_or_doubled_when_the_broker_restarts_under_load(
         stage.members.until(lambda: len(stage.members.values()) > 60, "a flow of records")
         stage.broker.restart()
         before = len(stage.members.values())
-        stage.members.until(lambda: len(stage.members.values()) > before + 60, "the flow to go on")
+        stage.members.until(lambda: len(stage.members.values()) > before + 60, "the flow to continue")
     stage.until_processed()
 
 
-def test_cooperative_members_keep_what_they_need_not_give_up(stage: Stage) -> None:
+def test_cooperative_members_keep_the_partitions_that_they_need_not_revoke(stage: Stage) -> None:
     stage.produce(60)
     first = stage.join("confluent-kafka", assignor="cooperative-sticky")
     stage.until_shared(first)
@@ -100,7 +100,7 @@ def test_cooperative_members_keep_what_they_need_not_give_up(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python", "aiokafka"])
-def test_a_static_member_that_is_killed_comes_back_to_its_partitions_without_a_rebalance(
+def test_a_killed_static_member_rejoins_to_its_partitions_without_a_rebalance(
     client: str, stage: Stage
 ) -> None:
     stage.produce(60)
@@ -150,7 +150,7 @@ def test_a_group_resumes_where_it_committed_after_the_broker_was_killed(
 
 
 @pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python", "aiokafka", "kafkajs"])
-def test_a_member_goes_on_after_the_broker_was_killed_under_it(client: str, own_stage: Stage) -> None:
+def test_a_member_continues_after_the_broker_was_killed(client: str, own_stage: Stage) -> None:
     stage = own_stage
     stage.produce(60)
     stage.join(client)

@@ -33,7 +33,7 @@ EXPECTED = {
 
 
 @pytest.mark.timeout(120)
-def test_the_reference_client_finds_what_it_finds_with_kafka(tmp_path: Path) -> None:
+def test_the_reference_client_gets_the_same_results_as_with_kafka(tmp_path: Path) -> None:
     class_path = require_java_client()
     with running_broker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
         command = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", class_path, str(PROGRAM)]

@@ -1,4 +1,4 @@
-"""Share groups (KIP-932): members take the records of a partition between them, and acknowledge each by itself."""
+"""Share groups (KIP-932): members share the records of a partition, and acknowledge each by itself."""
 
 import subprocess
 import time
@@ -69,7 +69,7 @@ def test_members_share_the_records_of_one_partition(stage: ShareStage) -> None:
     assert held == [[(offset, 1) for offset in range(first, first + 10)] for first in (0, 10, 20)]
 
 
-def test_what_is_released_comes_again_and_what_is_accepted_or_rejected_does_not(stage: ShareStage) -> None:
+def test_released_records_are_redelivered_and_accepted_or_rejected_ones_are_not(stage: ShareStage) -> None:
     stage.produce(numbered(6))
     member = stage.join()
     member.hold()
@@ -82,7 +82,7 @@ def test_what_is_released_comes_again_and_what_is_accepted_or_rejected_does_not(
     assert member.take(1) == [(6, 1)]
 
 
-def test_part_of_a_batch_is_acknowledged_and_a_member_that_leaves_gives_the_rest_back(
+def test_part_of_a_batch_is_acknowledged_and_a_leaving_member_releases_the_rest(
     stage: ShareStage,
 ) -> None:
     stage.produce(numbered(8))
@@ -95,12 +95,12 @@ def test_part_of_a_batch_is_acknowledged_and_a_member_that_leaves_gives_the_rest
     assert stage.join().take(5) == [(offset, 2) for offset in (0, 3, 4, 6, 7)]
 
 
-def test_a_record_whose_lock_runs_out_goes_to_another_member(stage: ShareStage) -> None:
+def test_a_record_whose_lock_expires_is_delivered_to_another_member(stage: ShareStage) -> None:
     stage.configure(share_record_lock_duration_ms="1000")
     stage.produce(numbered(1))
     late = stage.join()
     late.hold()
-    stage.configure(share_record_lock_duration_ms="30000")  # for whoever comes next
+    stage.configure(share_record_lock_duration_ms="30000")  # for the next member
     other = stage.join()
 
     assert other.hold() == [(0, 2)]
@@ -108,7 +108,7 @@ def test_a_record_whose_lock_runs_out_goes_to_another_member(stage: ShareStage) 
     assert other.decide() == set()
 
 
-def test_a_record_is_given_up_after_its_last_delivery(stage: ShareStage) -> None:
+def test_a_record_is_archived_after_its_last_delivery(stage: ShareStage) -> None:
     stage.configure(share_delivery_count_limit="2")
     stage.produce(numbered(1))
     member = stage.join()
@@ -119,7 +119,7 @@ def test_a_record_is_given_up_after_its_last_delivery(stage: ShareStage) -> None
     assert member.take(1) == [(1, 1)]
 
 
-def test_the_records_of_a_killed_member_come_back(broker: BrokerProcess, stage: ShareStage) -> None:
+def test_the_records_of_a_killed_member_are_redelivered(broker: BrokerProcess, stage: ShareStage) -> None:
     stage.produce(numbered(3))
     members = Members()
     try:
@@ -133,7 +133,7 @@ def test_the_records_of_a_killed_member_come_back(broker: BrokerProcess, stage: 
         members.end()
 
 
-def test_a_group_starts_at_the_end_unless_told_otherwise(stage: ShareStage) -> None:
+def test_a_group_starts_at_the_end_by_default(stage: ShareStage) -> None:
     stage.produce(["old"])
     member = stage.join(group=f"another-{stage.group}")
     held: list[Delivery] = []
@@ -147,17 +147,17 @@ def test_a_group_starts_at_the_end_unless_told_otherwise(stage: ShareStage) -> N
 @pytest.mark.parametrize(
     ("isolation", "offsets"), [("read_committed", [0, 4]), ("read_uncommitted", [0, 2, 4])]
 )
-def test_aborted_records_are_left_out_where_the_group_says_so(
+def test_aborted_records_are_skipped_with_read_committed_isolation(
     stage: ShareStage, isolation: str, offsets: list[int]
 ) -> None:
-    """The marks that end transactions take offsets, too: those are given to nobody."""
+    """Transaction markers have offsets, too, and are never delivered."""
     stage.transact({"first": True, "aborted": False, "last": True})
     stage.configure(share_isolation_level=isolation)
 
     assert stage.join().take(len(offsets)) == [(offset, 1) for offset in offsets]
 
 
-def test_a_topic_and_partitions_that_are_made_later_are_read_too(broker: BrokerProcess) -> None:
+def test_a_topic_and_partitions_created_later_are_read_too(broker: BrokerProcess) -> None:
     stage = ShareStage(broker.bootstrap, partitions=0)
     member = stage.join(topic_metadata_refresh_interval_ms=200)
     assert member.glance() == []
@@ -171,7 +171,7 @@ def test_a_topic_and_partitions_that_are_made_later_are_read_too(broker: BrokerP
     stage.close()
 
 
-def test_records_that_compaction_has_removed_are_passed_over(broker: BrokerProcess) -> None:
+def test_records_removed_by_compaction_are_skipped(broker: BrokerProcess) -> None:
     stage = ShareStage(
         broker.bootstrap, cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", segment_ms="1"
     )
@@ -186,7 +186,7 @@ def test_records_that_compaction_has_removed_are_passed_over(broker: BrokerProce
 
 
 @pytest.mark.timeout(120)
-def test_the_reference_client_finds_what_it_finds_with_kafka(broker: BrokerProcess) -> None:
+def test_the_reference_client_gets_the_same_results_as_with_kafka(broker: BrokerProcess) -> None:
     command = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", require_java_client()]
     done = subprocess.run(
         [*command, str(JAVA_PROGRAM), broker.bootstrap],

@@ -1,6 +1,6 @@
-"""Share groups over kills of the broker, of members, of both in turn, and of a cluster's leader.
+"""Share groups while the broker, members, both in turn, and the leader of a cluster are killed.
 
-What a member was told is accepted is delivered to nobody again, and nothing is lost that nobody accepted.
+A confirmed acceptance is final: the record is not delivered again. No record is lost before it is accepted.
 """
 
 import os
@@ -41,11 +41,11 @@ def decide_on_ten(stage: ShareStage) -> ShareMember:
     return member
 
 
-# What was only held is delivered as if for the first time: its count is written with the next decision.
+# Records that were only acquired are delivered as if for the first time: the count is saved with the next decision.
 AFTER_THE_KILL = [(4, 2), (5, 2), (7, 1), (8, 1), (9, 1)]
 
 
-def test_a_killed_broker_forgets_no_acknowledgement(tmp_path: Path) -> None:
+def test_acknowledgements_survive_a_kill_of_the_broker(tmp_path: Path) -> None:
     with running_broker(tmp_path, SETTINGS) as broker:
         stage = ShareStage(broker.bootstrap)
         decide_on_ten(stage)
@@ -57,7 +57,7 @@ def test_a_killed_broker_forgets_no_acknowledgement(tmp_path: Path) -> None:
         stage.close()
 
 
-def test_whoever_leads_next_goes_on_where_a_killed_leader_was(tmp_path: Path) -> None:
+def test_the_next_leader_continues_where_a_killed_one_stopped(tmp_path: Path) -> None:
     with running_cluster(tmp_path, settings=OF_THREE) as cluster:
         stage = ShareStage(cluster.bootstrap)
         decide_on_ten(stage)
@@ -72,8 +72,8 @@ def test_whoever_leads_next_goes_on_where_a_killed_leader_was(tmp_path: Path) ->
         stage.close()
 
 
-class Crew:
-    """Members as processes, and everything that was given to them."""
+class MemberProcesses:
+    """Members as processes, and all records delivered to them."""
 
     def __init__(self, bootstrap: str) -> None:
         self.stage = ShareStage(bootstrap, PARTITIONS)
@@ -83,7 +83,7 @@ class Crew:
         self._all: list[Member] = []
         self._produced: list[str] = []
 
-    def hire(self) -> None:
+    def start_member(self) -> None:
         arguments = {"bootstrap": self._bootstrap, "group": self.stage.group, "topic": self.stage.topic}
         self._working.append(self._members.start(SHARE, **arguments))
         self._all.append(self._working[-1])
@@ -92,7 +92,7 @@ class Crew:
         self._working.pop(0).kill()
 
     def work(self) -> None:
-        """Give them more to do, and wait until some of it is done."""
+        """Produce more records, and wait until some are accepted."""
         done = len(self._members.values())
         for partition in range(PARTITIONS):
             values = numbered(ROUND // PARTITIONS, len(self._produced))
@@ -101,19 +101,19 @@ class Crew:
         self._members.until(lambda: len(self._members.values()) > done, "some work done")
 
     def check(self) -> None:
-        """Each record was accepted once; of one that was held when something died nobody may know."""
+        """Each record was accepted once; the outcome of one that was acquired when a process died may be unknown."""
 
         def is_all_known() -> bool:
-            return set(self._produced) <= {*self._members.values(), *self._in_doubt()}
+            return set(self._produced) <= {*self._members.values(), *self._unconfirmed()}
 
         self._members.until(is_all_known, "all work done")
         twice = [value for value, count in Counter(self._members.values()).items() if count > 1]
         assert not twice, f"accepted twice: {twice[:10]}"
 
-    def _in_doubt(self) -> set[str]:
-        """What was held by members that died or were not answered."""
-        doubted = [each for each in self._all if each not in self._working or each.refused]
-        return {value for member in doubted for _, _, value in member.held} - set(self._members.values())
+    def _unconfirmed(self) -> set[str]:
+        """Records acquired by members that died or got no answer."""
+        unconfirmed = [each for each in self._all if each not in self._working or each.refused]
+        return {value for member in unconfirmed for _, _, value in member.held} - set(self._members.values())
 
     def end(self) -> None:
         self._members.end()
@@ -123,15 +123,15 @@ class Crew:
 def survive(bootstrap: str, kills: int, seed: int, kill_a_broker: Callable[[random.Random], None]) -> None:
     print(f"CRASH_SEED={seed}")
     dice = random.Random(seed)
-    crew = Crew(bootstrap)
+    crew = MemberProcesses(bootstrap)
     try:
         for _ in range(MEMBERS):
-            crew.hire()
+            crew.start_member()
         for _ in range(kills):
             crew.work()
             if dice.random() < 0.5:
                 crew.kill_one()
-                crew.hire()
+                crew.start_member()
             else:
                 kill_a_broker(dice)
         crew.work()
@@ -142,7 +142,7 @@ def survive(bootstrap: str, kills: int, seed: int, kill_a_broker: Callable[[rand
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_each_record_is_accepted_once_over_fifty_kills(tmp_path: Path) -> None:
+def test_each_record_is_accepted_once_through_fifty_kills(tmp_path: Path) -> None:
     with running_broker(tmp_path, SETTINGS) as broker:
 
         def kill(_dice: random.Random) -> None:

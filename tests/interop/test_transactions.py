@@ -1,4 +1,4 @@
-"""Transactions of unmodified clients: all of a transaction or nothing of it, by any producer for any consumer."""
+"""Transactions of unmodified clients: a consumer sees all of a transaction or nothing, with any pair of clients."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def write(producer: TransactionalProducer, topic: str, *values: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_consumer_of_committed_records_gets_whole_transactions_only(
+def test_a_read_committed_consumer_gets_only_whole_transactions(
     name: str, clients: Clients, opened: OpenProducer, new_topic: Callable[..., str]
 ) -> None:
     topic = new_topic(partitions=2)
@@ -76,7 +76,7 @@ def test_a_second_producer_with_the_same_id_fences_the_first(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_offsets_go_with_the_transaction(
+def test_offsets_are_committed_and_aborted_with_the_transaction(
     name: str, clients: Clients, opened: OpenProducer, new_topic: Callable[..., str]
 ) -> None:
     topic = new_topic()
@@ -89,7 +89,7 @@ def test_offsets_go_with_the_transaction(
             producer.commit()
         else:
             producer.abort()
-    write(producer, topic, b"after")  # whose first record comes after all that the two before left
+    write(producer, topic, b"after")  # whose first record follows the records of the two before
     producer.commit()
     assert committed_offset(clients.bootstrap, group_id, topic, 0) == 3
 

@@ -1,4 +1,4 @@
-"""Transactions over timeouts, restarts and kills of the broker, of the client, and of both in turn."""
+"""Transactions through timeouts, restarts and kills of the broker, of the client, and of both in turn."""
 
 import os
 import random
@@ -24,7 +24,7 @@ LOOP_TIMEOUT_S = 60.0
 
 @pytest.fixture
 def quick_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker that looks for late transactions often."""
+    """A broker that checks transaction timeouts often."""
     broker = BrokerProcess(
         tmp_path, settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
     )
@@ -42,11 +42,11 @@ def wait_until_decided(bootstrap: str, topic: str) -> None:
         if everything == committed:
             return
         assert time.monotonic() < deadline, "a transaction hangs"
-        time.sleep(0.05)  # nobody tells a client that a transaction has ended
+        time.sleep(0.05)  # a client is not notified of the end of a transaction
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(
+def test_a_transaction_that_times_out_is_aborted_and_its_producer_fenced(
     name: str, quick_broker: BrokerProcess
 ) -> None:
     ConfluentAdmin(quick_broker.bootstrap).create_topic("late", 1, {})
@@ -66,7 +66,9 @@ def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(
 
 
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "restarted"])
-def test_an_open_transaction_survives_the_broker(own_broker: BrokerProcess, is_killed: bool) -> None:
+def test_an_open_transaction_survives_a_restart_of_the_broker(
+    own_broker: BrokerProcess, is_killed: bool
+) -> None:
     ConfluentAdmin(own_broker.bootstrap).create_topic("open", PARTITIONS, {})
     producer = open_producer("confluent-kafka", own_broker.bootstrap, "patient")
     other = open_producer("confluent-kafka", own_broker.bootstrap, "gone")
@@ -90,7 +92,7 @@ def test_an_open_transaction_survives_the_broker(own_broker: BrokerProcess, is_k
 
 
 class Loop:
-    """The loop's process, started anew whenever it has ended."""
+    """The loop's process, restarted whenever it has ended."""
 
     def __init__(self, bootstrap: str) -> None:
         self._command = [
@@ -112,7 +114,7 @@ class Loop:
         self._close()
         self._start()
 
-    def go_on(self) -> bool:
+    def restart_if_ended(self) -> bool:
         """Whether it has come to its end; a loop that failed, as any client may when its broker dies, is restarted."""
         code = self._process.poll()
         if code is None:
@@ -151,8 +153,8 @@ def run_and_kill(broker: BrokerProcess, kill_count: int, seed: int) -> int:
             more = chance.randrange(50, 200)
             feed(broker.bootstrap, range(fed, fed + more))
             fed += more
-            time.sleep(chance.uniform(0.0, 1.0))  # the crash comes when it comes: nothing to wait for
-            loop.go_on()
+            time.sleep(chance.uniform(0.0, 1.0))  # a random moment: there is no event to wait for
+            loop.restart_if_ended()
             if number % 2:
                 loop.kill()
             else:
@@ -163,7 +165,7 @@ def run_and_kill(broker: BrokerProcess, kill_count: int, seed: int) -> int:
             producer.produce("input", b"stop", partition=partition)
         assert producer.flush(LOOP_TIMEOUT_S) == 0
         deadline = time.monotonic() + LOOP_TIMEOUT_S
-        while loop.go_on():
+        while loop.restart_if_ended():
             assert time.monotonic() < deadline, f"the loop does not come to its end, CRASH_SEED={seed}"
             time.sleep(0.05)
     finally:
@@ -186,7 +188,7 @@ def exactly_once(broker: BrokerProcess, kill_count: int) -> None:
     check_exactly_once(broker, run_and_kill(broker, kill_count, seed), seed)
 
 
-def test_each_input_becomes_one_output_though_client_and_broker_are_killed_in_turn(
+def test_each_input_becomes_one_output_while_client_and_broker_are_killed_in_turn(
     own_broker: BrokerProcess,
 ) -> None:
     exactly_once(own_broker, 6)
@@ -194,5 +196,5 @@ def test_each_input_becomes_one_output_though_client_and_broker_are_killed_in_tu
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_each_input_becomes_one_output_over_fifty_kills(own_broker: BrokerProcess) -> None:
+def test_each_input_becomes_one_output_through_fifty_kills(own_broker: BrokerProcess) -> None:
     exactly_once(own_broker, int(os.environ.get("SOAK_KILLS", "50")))

@@ -1,4 +1,4 @@
-"""Transactional producers and read_committed consumers of four libraries, behind one small face."""
+"""Transactional producers and read_committed consumers of four libraries, behind one small interface."""
 
 import asyncio
 import threading
@@ -24,7 +24,7 @@ TIMEOUT_S = 30.0
 
 
 class Fenced(Exception):
-    """The library says that this producer may not go on."""
+    """The library reports that this producer is fenced."""
 
 
 class TransactionalProducer(Protocol):
@@ -315,7 +315,7 @@ def _read_kafkajs(bootstrap: str, topic: str, count: int, committed: bool) -> li
 
 
 def committed_offset(bootstrap: str, group_id: str, topic: str, partition: int) -> int:
-    """Where a group would go on, when that is settled."""
+    """The committed offset of a group, once it is stable."""
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": bootstrap, "group.id": group_id, "log_level": 0}
     )
@@ -328,7 +328,7 @@ def committed_offset(bootstrap: str, group_id: str, topic: str, partition: int) 
 
 
 def end_offsets(bootstrap: str, topic: str, partition: int) -> tuple[int, int]:
-    """Where a partition ends for those who read everything, and for those who read what is committed."""
+    """The high watermark and the last stable offset of a partition."""
     ends = []
     for committed in (False, True):
         consumer = confluent_kafka.Consumer(

@@ -2,7 +2,7 @@
 
     python -m tests.interop.transform_loop BOOTSTRAP INPUT OUTPUT GROUP TRANSACTIONAL_ID
 
-Reads the input from where the group stands, writes each record in upper case to the partition of the same number, and
+Reads the input from the committed offset, writes each record in upper case to the partition of the same number, and
 commits some records at a time. Ends by itself when the record `stop` has been committed in every partition; prints
 `working` once it has committed for the first time.
 """

@@ -1,10 +1,9 @@
-"""Clients that mean harm, each in its own way. Run as a process of its own, so that it takes no turns from the test:
+"""Malicious clients, each with one kind of attack. Each runs as a process of its own, so as not to slow the test down:
 
 python -m tests.malicious.attackers HOST PORT ATTACK SECONDS
 
-It says "begun" when it has all that it needs. What is limited here (how often, how many) is what one machine does to
-itself: a flood at full speed would only show that attacker, broker and good client share two processors. For what an
-attack takes of them by itself there is a stand-in, which takes the same and leaves the broker alone:
+It prints "begun" when it is ready. The rate of each attack is limited, because attacker, broker and good client share
+the processors of one machine. `stand_in` uses as much CPU time as an attack, without attacking the broker:
 
 python -m tests.malicious.attackers HOST PORT stand_in SECONDS SHARE_OF_A_PROCESSOR
 """
@@ -50,7 +49,7 @@ class Attack:
         self.connections: list[socket.socket] = []
 
     def begin(self) -> None:
-        """All is prepared."""
+        """Report that all is prepared."""
         print("begun", flush=True)
         self.ends = time.monotonic() + self.seconds
 
@@ -60,7 +59,7 @@ class Attack:
     def connect(self) -> socket.socket | None:
         try:
             connection = socket.create_connection(self.address, 2)
-        except OSError:  # the broker has had enough of us
+        except OSError:  # the broker has closed the connection
             time.sleep(0.01)
             return None
         connection.settimeout(0.2)
@@ -98,7 +97,7 @@ def frame(api_key: int, version: int, request: object) -> bytes:
 
 
 def random_bytes(attack: Attack) -> None:
-    """Anything at all; half of it with a length in front that fits."""
+    """Random bytes; half of them with a matching length prefix."""
 
     def make() -> bytes:
         noise = attack.random.randbytes(attack.random.randrange(1, 400))
@@ -108,7 +107,7 @@ def random_bytes(attack: Attack) -> None:
 
 
 def mutated_frames(attack: Attack) -> None:
-    """Requests that were right before some of their bytes were changed."""
+    """Valid requests with some bytes changed."""
     batch = build_batch([NewRecord(key=b"k", value=b"v" * 50)])
     data = produce.PartitionProduceData(index=0, records=batch)
     whole = [
@@ -238,7 +237,7 @@ def slow_writers(attack: Attack) -> None:
 
 
 def slow_readers(attack: Attack) -> None:
-    """Ask for all there is, again and again, and read nothing of it."""
+    """Fetch everything repeatedly, and read no answer."""
     wanted = fetch.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=50 * 1024 * 1024)
     request = fetch.FetchRequest(
         max_wait_ms=0,
@@ -272,7 +271,7 @@ def bombs(attack: Attack) -> None:
 
 
 def _bomb() -> bytes:
-    """A batch whose compressed part is a gigabyte of nothing."""
+    """A batch whose records decompress to a gigabyte of zeros."""
     small = bytearray(build_batch([NewRecord(value=b"x" * 1000)], codec=Codec.GZIP))
     packed = gzip.compress(bytes(64 * 1024 * 1024)) * 16  # members of one stream follow each other
     head = small[:61]
@@ -283,7 +282,7 @@ def _bomb() -> bytes:
 
 
 def half_open(attack: Attack) -> None:
-    """Thousands of connections that never say a word."""
+    """Thousands of connections that send nothing."""
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (HALF_OPEN + 500, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     )
@@ -313,7 +312,7 @@ ATTACKS = {
 
 
 def stand_in(attack: Attack, share: float) -> None:
-    """Nothing but the work that an attack would be to this machine."""
+    """The CPU load of an attack, without the attack."""
     attack.begin()
     while attack.is_on():
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""A client that behaves, and checks that all it was promised is there."""
+"""A well-behaved client, which checks that all acknowledged records are there."""
 
 import os
 import time
@@ -21,10 +21,10 @@ def fill(bootstrap: str, topic: str, size_bytes: int) -> None:
 
 
 class GoodClient:
-    """Writes numbers to a topic that nobody else writes to, and reads it from the start."""
+    """Writes numbers to a topic of its own, and reads it from the start."""
 
     def __init__(self, bootstrap: str) -> None:
-        # What is sent again after a broken connection is stored once, so that offsets count what was acknowledged.
+        # Retries after a broken connection are stored once, so that offsets count the acknowledged records.
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True}
         )
@@ -49,7 +49,7 @@ class GoodClient:
         self._consumer.close()
 
     def write(self, seconds: float) -> int:
-        """For so long; gives how many messages."""
+        """Write for `seconds`; returns the number of messages."""
         before = self._sent
         began = time.monotonic()
         while time.monotonic() - began < seconds:
@@ -69,7 +69,7 @@ class GoodClient:
         assert self._consumer.consume(1, _WAIT_S), "nothing came"
 
     def read(self, seconds: float) -> int:
-        """Go on for so long, or up to the end; gives how many messages."""
+        """Continue for `seconds`, or up to the end; returns the number of messages."""
         left = self._end_offset() - 1
         read = 0
         began = time.monotonic()
@@ -78,7 +78,7 @@ class GoodClient:
         return read
 
     def check_all_is_there(self) -> None:
-        """Offsets tell how many there are; what they are is looked at in some places."""
+        """Offsets give the count; the values are checked at some positions."""
         assert self._failures == []
         assert self._end_offset() - self._first_offset == self._sent
         step = max(1, self._sent // _CHECKED_PLACES)

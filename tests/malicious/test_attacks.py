@@ -1,9 +1,9 @@
-"""A broker under attack: whoever behaves is served, memory stays bounded, the process lives.
+"""A broker under attack: well-behaved clients are served, memory stays bounded, the process survives.
 
-How fast the good client is meanwhile is printed, not asserted: attacker, broker and client share this machine. What it
-is compared with is the same client beside a stand-in that takes as much of the processors as the attacker did, so that
-the difference is what the attack does to the broker. In turns, and the middle of several: machines have moods. How
-busy the broker is with and without the attack is told too.
+The throughput of the good client is printed, not asserted: attacker, broker and client share this machine. It is
+compared with the same client beside a stand-in that uses as much CPU time as the attacker, so that the difference is
+the effect on the broker. Runs alternate, and the median counts. The broker's CPU time with and without the attack is
+printed too.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What the good client did in one way."""
+    """The good client's work of one kind."""
 
     a_second: float
     busy: float
@@ -56,7 +56,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """What the good client did beside a process, and what that took."""
+    """The good client's work beside another process, and the CPU time of that process."""
 
     writing: Work
     reading: Work
@@ -66,7 +66,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of a kind of work under attack, in the middle of all turns."""
+    """The share of a kind of work that is left under attack, as the median of all turns."""
 
     throughput: float
     a_second: float
@@ -101,7 +101,7 @@ def cpu_seconds(pid: int) -> float:
 
 @contextlib.contextmanager
 def most_memory(pid: int) -> Iterator[list[int]]:
-    """The most that a process has had so far stands in the list."""
+    """The list holds the highest memory of a process so far."""
     most = [resident_bytes(pid)]
     is_over = threading.Event()
 
@@ -119,7 +119,7 @@ def most_memory(pid: int) -> Iterator[list[int]]:
 
 
 def beside(broker: BrokerProcess, client: GoodClient, seconds: float, *attack: str) -> Turn:
-    """Let the good client work beside an attack, half of the time writing and half of it reading."""
+    """Run the good client beside an attack, half of the time writing and half of it reading."""
     host, _, port = broker.bootstrap.rpartition(":")
     name, *share = attack
     command = [sys.executable, "-m", "tests.malicious.attackers", host, port, name, str(seconds * 10), *share]
@@ -145,7 +145,7 @@ def timed(broker: BrokerProcess, work: Callable[[], int]) -> Work:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_whoever_behaves_is_served_under_attack(broker: BrokerProcess, name: str) -> None:
+def test_a_well_behaved_client_is_served_under_attack(broker: BrokerProcess, name: str) -> None:
     with GoodClient(broker.bootstrap) as client:
         attacked = beside(broker, client, 0.5, name)
         client.check_all_is_there()
@@ -159,7 +159,7 @@ def test_whoever_behaves_is_served_under_attack(broker: BrokerProcess, name: str
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ATTACKS)
-def test_whoever_behaves_keeps_most_of_their_throughput_under_attack(
+def test_a_well_behaved_client_keeps_most_of_its_throughput_under_attack(
     broker: BrokerProcess, name: str
 ) -> None:
     with GoodClient(broker.bootstrap) as client:

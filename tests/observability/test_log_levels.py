@@ -16,7 +16,7 @@ def logger() -> Iterator[logging.Logger]:
         set_level(name, None)
 
 
-def test_the_root_the_loggers_and_their_packages_are_told_but_not_those_of_others() -> None:
+def test_the_root_the_loggers_and_their_packages_are_listed_but_no_foreign_ones() -> None:
     logging.getLogger("penstocks.not.ours")
     names = logger_names()
     assert names[0] == ROOT
@@ -24,7 +24,7 @@ def test_the_root_the_loggers_and_their_packages_are_told_but_not_those_of_other
     assert not [name for name in names if name.startswith("penstocks")]
 
 
-def test_a_logger_has_the_level_of_its_package_until_it_has_one_of_its_own(logger: logging.Logger) -> None:
+def test_a_logger_inherits_the_level_of_its_package(logger: logging.Logger) -> None:
     set_level(PACKAGE, "ERROR")
     assert (level_of(LOGGER), logger.isEnabledFor(logging.WARNING)) == ("ERROR", False)
     set_level(LOGGER, "DEBUG")
@@ -34,11 +34,11 @@ def test_a_logger_has_the_level_of_its_package_until_it_has_one_of_its_own(logge
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_level_that_is_set_is_the_one_that_is_told(level: str) -> None:
+def test_a_set_level_is_the_reported_one(level: str) -> None:
     set_level(LOGGER, level)
     assert level_of(LOGGER) == level
 
 
 @pytest.mark.parametrize(("level", "name"), [(0, "TRACE"), (25, "WARN"), (50, "FATAL"), (51, "OFF")])
-def test_levels_without_a_name_are_told_by_what_they_still_show(level: int, name: str) -> None:
+def test_unnamed_levels_are_reported_as_the_next_named_one(level: int, name: str) -> None:
     assert level_name(level) == name

@@ -2,7 +2,7 @@ from penstock.observability.log_limiter import LogLimiter
 from penstock.runtime.clock import ManualClock
 
 
-def test_the_same_thing_is_logged_once_in_a_while_with_how_often_it_was() -> None:
+def test_a_repeated_message_is_logged_once_per_interval_with_a_count() -> None:
     clock = ManualClock()
     log_limiter = LogLimiter(clock, every_ms=1000)
     assert [log_limiter.times("a"), log_limiter.times("a"), log_limiter.times("a")] == [1, 0, 0]
@@ -12,7 +12,7 @@ def test_the_same_thing_is_logged_once_in_a_while_with_how_often_it_was() -> Non
     assert log_limiter.times("b") == 1
 
 
-def test_what_it_remembers_is_bounded() -> None:
+def test_the_memory_of_the_limiter_is_bounded() -> None:
     log_limiter = LogLimiter(ManualClock())
     for number in range(5000):
         assert log_limiter.times(number) == 1

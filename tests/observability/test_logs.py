@@ -62,7 +62,7 @@ def test_a_line_below_the_level_is_not_written() -> None:
     assert stream.getvalue() == ""
 
 
-def test_configuring_again_replaces_the_handler_instead_of_doubling_lines() -> None:
+def test_configuring_again_replaces_the_handler_instead_of_duplicating_lines() -> None:
     first, second = io.StringIO(), io.StringIO()
     configure_logging("info", "text", first)
     configure_logging("info", "json", second)
@@ -71,7 +71,7 @@ def test_configuring_again_replaces_the_handler_instead_of_doubling_lines() -> N
     assert len(second.getvalue().splitlines()) == 1
 
 
-def test_lines_go_to_standard_error_unless_told_otherwise(
+def test_lines_go_to_standard_error_by_default(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging()

@@ -4,7 +4,7 @@ import time
 from penstock.observability.loop_lag import LoopLag
 
 
-def test_what_holds_the_loop_is_seen() -> None:
+def test_a_blocked_loop_is_measured() -> None:
     asyncio.run(_hold_the_loop())
 
 

@@ -66,12 +66,12 @@ def test_a_histogram_is_its_count_and_its_sum() -> None:
         data(field(5, field(1, b"\x21\x00"))),
     ],
 )
-def test_what_is_not_well_formed_is_refused(wrong: bytes) -> None:
+def test_malformed_metrics_are_refused(wrong: bytes) -> None:
     with pytest.raises(NotOtlp):
         list(parse(wrong))
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_metrics_or_refused(anything: bytes) -> None:
+def test_arbitrary_bytes_are_decoded_or_refused(anything: bytes) -> None:
     with contextlib.suppress(NotOtlp):
         list(parse(anything))

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for every version of every message, drawn from the model that the modules are made of."""
+"""Hypothesis strategies for every version of every message, drawn from the model behind the generated modules."""
 
 import importlib
 import os
@@ -135,7 +135,7 @@ def primitive(type_name: str) -> st.SearchStrategy[Any]:
 
 
 def values(name: str, version: int, override: Override = _no_override) -> st.SearchStrategy[Any]:
-    """Instances of the message that hold nothing which this version cannot carry."""
+    """Instances of the message that this version can encode."""
     case = CASE_OF[name]
     return _Values(case, version, override).struct(case.message.root)
 

@@ -1,4 +1,4 @@
-"""kafka-python, an independent implementation, reads what we write and writes what we read.
+"""kafka-python, an independent implementation, reads our messages, and we read its.
 
 kafka-python has UUIDs, and sets of bits under a name of its own, where we keep the numbers of the wire; both are
 brought to the numbers before they are compared.

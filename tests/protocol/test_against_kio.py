@@ -1,4 +1,4 @@
-"""kio, an independent implementation, reads what we write and writes what we read.
+"""kio, an independent implementation, reads our messages, and we read its.
 
 kio knows durations, dates, UUIDs and error codes where we keep the numbers of the wire; both are brought to the
 numbers before they are compared.

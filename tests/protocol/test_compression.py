@@ -24,13 +24,13 @@ TEXT = b"".join(b'{"id":%d,"name":"user-%d"}' % (n, n * 7919 % 1000) for n in ra
 
 @pytest.mark.parametrize("codec", list(Codec))
 @given(data=st.binary(max_size=2000).map(lambda b: b * 3))
-def test_what_was_compressed_comes_back(codec: Codec, data: bytes) -> None:
+def test_compressed_bytes_round_trip(codec: Codec, data: bytes) -> None:
     assert decompress(codec, compress(codec, data), 10_000) == data
 
 
 @pytest.mark.parametrize("codec", list(Codec))
 @pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])
-def test_any_buffer_is_taken(codec: Codec, wrap: type) -> None:
+def test_any_buffer_is_accepted(codec: Codec, wrap: type) -> None:
     assert decompress(codec, wrap(compress(codec, wrap(TEXT)))) == TEXT
 
 
@@ -132,7 +132,7 @@ def test_a_higher_level_compresses_more(codec: Codec, low: int, high: int) -> No
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
-def test_every_level_that_kafka_allows_is_taken(codec: Codec) -> None:
+def test_every_level_of_kafka_is_accepted(codec: Codec) -> None:
     levels = {Codec.GZIP: range(-1, 10), Codec.LZ4: range(1, 18), Codec.ZSTD: (-131072, -1, 0, 1, 22)}[codec]
     for level in levels:
         assert decompress(codec, compress(codec, TEXT[:3000], level)) == TEXT[:3000]

@@ -9,7 +9,7 @@ def test_every_code_of_the_definitions_is_there() -> None:
     assert (ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR) == (0, -1)
 
 
-def test_a_client_may_retry_what_passes_and_not_what_stays() -> None:
+def test_transient_errors_are_retriable_and_permanent_ones_are_not() -> None:
     assert is_retriable(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert is_retriable(int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
     assert not is_retriable(ErrorCode.NONE)

@@ -14,7 +14,7 @@ from tools.codegen.modules import emit_module, group_into_modules
 from tools.codegen.naming import DefinitionError, snake_case
 
 
-def test_the_committed_modules_and_the_committed_model_are_what_the_command_writes(
+def test_the_committed_modules_and_model_match_the_generators_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the repository alone, as in a bare clone."""
@@ -80,7 +80,7 @@ def emitted(**changes: Any) -> str:
     return emit_module(group_into_modules([message_from(definition | changes)])[0])
 
 
-def test_elements_of_no_bytes_are_refused_since_nothing_would_bound_their_number() -> None:
+def test_elements_without_bytes_are_refused_because_their_number_would_be_unbounded() -> None:
     later = [{"name": "Later", "type": "int32", "versions": "1+"}]
     fields = [{"name": "Things", "type": "[]Part", "versions": "0+", "fields": later}]
     with pytest.raises(DefinitionError, match="no bytes"):
@@ -104,7 +104,7 @@ def test_a_message_of_an_unknown_type_is_refused() -> None:
         emitted(type="rumour")
 
 
-def test_structs_that_share_a_name_are_told_apart_by_their_message() -> None:
+def test_structs_that_share_a_name_are_distinguished_by_their_message() -> None:
     text = generate(model())["describe_topic_partitions.py"]
     assert "class RequestCursor(" in text
     assert "class ResponseCursor(" in text

@@ -18,9 +18,7 @@ KNOWN = [(spec.key, version) for spec in APIS.values() for version in spec.versi
 
 
 @given(st.sampled_from(KNOWN), st.integers(-(2**31), 2**31 - 1), st.text(max_size=200))
-def test_a_request_header_is_read_as_it_was_written(
-    api: tuple[int, int], correlation_id: int, client: str
-) -> None:
+def test_a_request_header_round_trips(api: tuple[int, int], correlation_id: int, client: str) -> None:
     header = RequestHeader(
         api_key=api[0], api_version=api[1], correlation_id=correlation_id, client_id=client
     )
@@ -31,7 +29,7 @@ def test_a_request_header_is_read_as_it_was_written(
 
 
 @given(st.sampled_from(KNOWN), st.integers(-(2**31), 2**31 - 1))
-def test_a_response_header_is_read_as_it_was_written(api: tuple[int, int], correlation_id: int) -> None:
+def test_a_response_header_round_trips(api: tuple[int, int], correlation_id: int) -> None:
     out = bytearray()
     encode_response_header(out, *api, correlation_id)
     assert decode_response_header(bytes(out) + b"body", *api) == (correlation_id, len(out))

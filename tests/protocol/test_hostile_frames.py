@@ -1,4 +1,4 @@
-"""No bytes, however wrong, do more than raise `ProtocolError`, nor cost more memory than the frame deserves."""
+"""Malformed bytes only raise `ProtocolError`, and cost memory in proportion to the frame."""
 
 import contextlib
 import random
@@ -27,7 +27,7 @@ BYTES_MAX = 100_000
 
 
 def damaged(frame: bytes, dice: random.Random) -> bytes:
-    """The frame with a few bits flipped, cut short, overwritten by a huge length, or with bytes pushed in."""
+    """The frame with a few bits flipped, cut short, overwritten by a huge length, or with bytes inserted."""
     data = bytearray(frame)
     for _ in range(dice.randint(1, 3)):
         at = dice.randrange(len(data) + 1)
@@ -177,7 +177,7 @@ def test_a_fetch_of_twenty_thousand_topics_is_read() -> None:
     assert fetch.decode_request(fetch.encode_request(request, 12), 12) == request
 
 
-def test_null_arrays_do_not_pay_for_others() -> None:
+def test_null_arrays_do_not_extend_the_limit_of_others() -> None:
     group = offset_fetch.OffsetFetchRequestGroup(group_id="g", topics=None)
     many = offsets_of(1, 1, ELEMENTS_MAX - 20_000)
     frame = offset_fetch.encode_request(

@@ -1,4 +1,4 @@
-"""The codec for a Produce of one batch says and writes what the generated one does."""
+"""The fast codec of a Produce of one batch behaves like the generated one."""
 
 from collections.abc import Callable
 from typing import Any

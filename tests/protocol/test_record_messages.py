@@ -1,4 +1,4 @@
-"""Messages that are stored in internal topics: neither kio nor kafka-python knows them, so their bytes stand here."""
+"""Messages that are stored in internal topics: kio and kafka-python do not have them, so their bytes are given here."""
 
 from penstock.protocol.messages import (
     consumer_group_member_metadata_record,

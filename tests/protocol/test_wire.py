@@ -59,7 +59,7 @@ def test_a_number_that_no_varint_can_hold_is_refused(value: int) -> None:
 
 
 @given(st.text(max_size=300))
-def test_a_string_is_read_as_it_was_written(value: str) -> None:
+def test_a_string_round_trips(value: str) -> None:
     for write, read in (
         (wire.write_string, wire.read_string),
         (wire.write_compact_string, wire.read_compact_string),
@@ -126,7 +126,7 @@ def test_a_string_that_is_not_utf_8_is_refused() -> None:
         wire.write_string(bytearray(), "\ud800")
 
 
-def test_a_string_longer_than_an_int16_can_say_is_refused_in_both_forms() -> None:
+def test_a_string_longer_than_an_int16_is_refused_in_both_forms() -> None:
     longest = "x" * 0x7FFF
     out = bytearray()
     wire.write_compact_string(out, longest)
@@ -176,7 +176,7 @@ def test_a_null_array_is_minus_one_where_it_may_be_null() -> None:
         (wire.write_int64s, wire.read_int64s, [-(2**63), 2**63 - 1]),
     ],
 )
-def test_numbers_are_read_as_they_were_written_and_never_past_the_end(
+def test_numbers_round_trip_and_are_never_read_past_the_end(
     write: Callable[[bytearray, list[int]], None],
     read: Callable[[wire.Buffer, int, int], tuple[list[int], int]],
     numbers: list[int],
@@ -205,7 +205,7 @@ def test_tagged_fields_that_do_not_fit_the_frame_are_refused(data: bytes) -> Non
         wire.skip_tagged_fields(data, 0)
 
 
-def test_tagged_fields_are_skipped_as_they_were_written() -> None:
+def test_skipping_tagged_fields_consumes_exactly_their_bytes() -> None:
     out = bytearray()
     wire.write_tagged_fields(out, [(3, bytearray(b"abc")), (300, bytearray(b""))])
     assert out == b"\x02\x03\x03abc\xac\x02\x00"

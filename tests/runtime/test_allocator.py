@@ -22,7 +22,7 @@ print(plain, faults(50))
 """
 
 
-def test_memory_that_was_freed_is_used_again_without_asking_the_kernel() -> None:
+def test_freed_memory_is_reused_without_a_system_call() -> None:
     done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True)
     plain, tuned = map(int, done.stdout.split())
     assert tuned < plain / 10
@@ -55,7 +55,7 @@ print(plain, few, searches)
 """
 
 
-def test_cycles_are_looked_for_seldom_but_not_never() -> None:
+def test_the_garbage_collector_runs_rarely_but_still_runs() -> None:
     done = subprocess.run([sys.executable, "-c", _CYCLES], capture_output=True, text=True, check=True)
     plain, few, later = map(int, done.stdout.split())
     assert plain >= 4

@@ -1,4 +1,4 @@
-"""A result that is told on the spot."""
+"""A result whose callbacks run at once."""
 
 import asyncio
 
@@ -7,21 +7,21 @@ import pytest
 from penstock.runtime.completion import Cancelled, Completion, Reply
 
 
-def test_whoever_waits_is_called_when_it_is_resolved() -> None:
+def test_a_callback_runs_when_the_completion_is_resolved() -> None:
     completion: Completion[int] = Completion()
-    told: list[int] = []
-    completion.then(lambda done: told.append(done.result()))
-    assert told == []
+    results: list[int] = []
+    completion.then(lambda done: results.append(done.result()))
+    assert results == []
     completion.resolve(7)
-    assert told == [7]
+    assert results == [7]
 
 
-def test_whoever_comes_late_is_called_at_once() -> None:
+def test_a_callback_added_after_the_resolution_runs_at_once() -> None:
     completion: Completion[int] = Completion()
     completion.resolve(7)
-    told: list[int] = []
-    completion.then(lambda done: told.append(done.result()))
-    assert told == [7]
+    results: list[int] = []
+    completion.then(lambda done: results.append(done.result()))
+    assert results == [7]
 
 
 def test_only_the_first_outcome_counts() -> None:
@@ -41,7 +41,7 @@ def test_it_can_be_awaited_before_and_after_it_is_done() -> None:
     assert asyncio.run(scenario()) == [7, 7]
 
 
-def test_awaiting_raises_what_it_failed_with() -> None:
+def test_awaiting_a_failed_completion_raises_its_error() -> None:
     async def scenario() -> None:
         completion: Completion[int] = Completion()
         asyncio.get_running_loop().call_soon(completion.fail, ValueError("no"))
@@ -51,7 +51,7 @@ def test_awaiting_raises_what_it_failed_with() -> None:
         asyncio.run(scenario())
 
 
-def test_a_reply_is_changed_when_it_is_asked_for_and_a_failure_is_not() -> None:
+def test_a_mapped_reply_maps_the_result_and_passes_a_failure_on() -> None:
     good: Reply[int] = Reply()
     good.resolve(7)
     assert good.through(str).result() == "7"
@@ -61,7 +61,7 @@ def test_a_reply_is_changed_when_it_is_asked_for_and_a_failure_is_not() -> None:
         bad.through(str).result()
 
 
-def test_a_reply_gives_what_its_coroutine_gives_or_raises() -> None:
+def test_a_reply_has_the_result_or_the_error_of_its_coroutine() -> None:
     async def work(error: Exception | None) -> int:
         await asyncio.sleep(0)
         if error is not None:
@@ -87,7 +87,7 @@ def test_a_reply_fails_when_its_task_is_cancelled() -> None:
     asyncio.run(scenario())
 
 
-def test_a_reply_after_something_else_is_made_of_it_whether_it_was_resolved_or_failed() -> None:
+def test_a_reply_after_a_completion_is_built_whether_it_was_resolved_or_failed() -> None:
     good: Completion[int] = Completion()
     bad: Completion[int] = Completion()
     replies = [Reply.after(each, lambda done: str(done.error)) for each in (good, bad)]
@@ -96,7 +96,7 @@ def test_a_reply_after_something_else_is_made_of_it_whether_it_was_resolved_or_f
     assert [each.result() for each in replies] == ["None", "no"]
 
 
-def test_a_reply_fails_with_what_making_its_response_raises() -> None:
+def test_a_reply_fails_with_the_error_of_building_its_response() -> None:
     bad: Completion[int] = Completion()
     reply = Reply.after(bad, lambda done: done.result())
     bad.fail(ValueError("no"))

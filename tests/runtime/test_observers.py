@@ -11,7 +11,7 @@ def test_all_observers_are_notified_in_the_order_in_which_they_subscribed() -> N
     assert noted == ["first 1 a", "second 1 a", "first 2 b", "second 2 b"]
 
 
-def test_an_event_that_nobody_observes_is_dropped() -> None:
+def test_an_event_without_observers_is_dropped() -> None:
     observers: Observers[()] = Observers()
     observers.notify()
     noted: list[bool] = []

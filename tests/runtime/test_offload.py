@@ -17,7 +17,7 @@ def test_work_runs_on_another_thread_and_gives_its_result() -> None:
     asyncio.run(scenario())
 
 
-def test_what_work_raises_is_raised_to_who_waits() -> None:
+def test_an_exception_of_the_work_is_raised_in_the_waiter() -> None:
     async def scenario() -> None:
         offload = ThreadOffload(1, "worker")
 
@@ -26,13 +26,13 @@ def test_what_work_raises_is_raised_to_who_waits() -> None:
 
         with pytest.raises(OSError, match="broken"):
             await offload.run(fail)
-        assert await offload.run(lambda: "goes on") == "goes on"
+        assert await offload.run(lambda: "continues") == "continues"
         offload.close()
 
     asyncio.run(scenario())
 
 
-def test_work_runs_side_by_side_up_to_the_bound() -> None:
+def test_work_runs_concurrently_up_to_the_bound() -> None:
     async def scenario() -> None:
         offload = ThreadOffload(2, "worker")
         meeting = threading.Barrier(2, timeout=30)
@@ -46,7 +46,7 @@ def test_work_runs_side_by_side_up_to_the_bound() -> None:
     asyncio.run(scenario())
 
 
-def test_closing_waits_for_what_is_running() -> None:
+def test_closing_waits_for_running_work() -> None:
     async def scenario() -> None:
         offload = ThreadOffload(1, "worker")
         finished: list[int] = []
@@ -65,7 +65,7 @@ def test_closing_waits_for_what_is_running() -> None:
     asyncio.run(scenario())
 
 
-def test_who_gave_up_waiting_does_not_disturb_the_rest() -> None:
+def test_a_cancelled_waiter_does_not_affect_the_rest() -> None:
     async def scenario() -> None:
         offload = ThreadOffload(1, "worker")
         gate = threading.Event()

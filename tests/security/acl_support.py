@@ -1,4 +1,4 @@
-"""ACLs in few words."""
+"""A short constructor of ACLs."""
 
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.operations import Operation

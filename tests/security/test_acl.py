@@ -36,13 +36,13 @@ ALL = [LITERAL, PREFIXED, WILDCARD, GROUP, DENIED]
         ),
     ],
 )
-def test_a_filter_finds_what_it_names_and_with_match_all_that_applies_to_a_resource(
+def test_a_filter_finds_exact_acls_and_with_match_all_that_apply_to_a_resource(
     wanted: AclFilter, found: list[object]
 ) -> None:
     assert [entry for entry in ALL if wanted.matches(entry)] == found
 
 
-def test_a_filter_that_names_everything_knows_its_only_match() -> None:
+def test_a_fully_specified_filter_has_one_possible_match() -> None:
     exact = AclFilter(**msgspec.structs.asdict(LITERAL))
     assert exact.only_match() == LITERAL
     for vague in (
@@ -55,7 +55,7 @@ def test_a_filter_that_names_everything_knows_its_only_match() -> None:
 
 
 @pytest.mark.parametrize("field", ["resource_type", "pattern_type", "operation", "permission_type"])
-def test_a_filter_with_a_number_that_means_nothing_is_not_known(field: str) -> None:
+def test_a_filter_with_an_unknown_number_is_invalid(field: str) -> None:
     assert AclFilter().is_known
     assert not msgspec.structs.replace(AclFilter(), **{field: 0}).is_known
     assert not msgspec.structs.replace(AclFilter(), **{field: 99}).is_known

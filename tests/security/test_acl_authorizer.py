@@ -18,7 +18,7 @@ def may(authorizer: AclAuthorizer, who: Principal = ALICE, operation: Operation 
     return authorizer.allows(who, HOST, operation, ResourceType.TOPIC, "orders")
 
 
-def test_nobody_may_do_anything_until_an_acl_says_so_and_a_change_holds_at_once() -> None:
+def test_nothing_is_allowed_without_an_acl_and_a_change_applies_at_once() -> None:
     authorizer = AclAuthorizer()
     acls = {FIRST: acl("alice", Operation.READ)}
     assert not may(authorizer)
@@ -33,7 +33,7 @@ def test_nobody_may_do_anything_until_an_acl_says_so_and_a_change_holds_at_once(
     assert not authorizer.allows_some(ALICE, HOST, Operation.READ, ResourceType.TOPIC)
 
 
-def test_super_users_may_do_anything_whatever_acls_say() -> None:
+def test_super_users_may_do_anything_despite_acls() -> None:
     authorizer = AclAuthorizer(super_users=[ALICE])
     authorizer.follow({FIRST: acl("User:*", Operation.ALL, "*", permission=PermissionType.DENY)}, [FIRST])
     assert may(authorizer)
@@ -42,7 +42,7 @@ def test_super_users_may_do_anything_whatever_acls_say() -> None:
     assert not may(authorizer, ANONYMOUS)
 
 
-def test_a_resource_without_acls_is_open_to_all_where_the_setting_says_so() -> None:
+def test_a_resource_without_acls_is_open_to_all_if_the_setting_allows_it() -> None:
     authorizer = AclAuthorizer(allow_everyone_if_no_acl_found=True)
     assert may(authorizer)
     assert authorizer.allows_some(ALICE, HOST, Operation.WRITE, ResourceType.TOPIC)
@@ -51,7 +51,7 @@ def test_a_resource_without_acls_is_open_to_all_where_the_setting_says_so() -> N
     assert authorizer.allows(ALICE, HOST, Operation.READ, ResourceType.TOPIC, "another")
 
 
-def test_some_resource_is_asked_for_once_and_again_after_a_change() -> None:
+def test_a_decision_for_any_resource_is_cached_until_a_change() -> None:
     authorizer = AclAuthorizer()
     acls = {FIRST: acl("alice", Operation.WRITE)}
     assert not authorizer.allows_some(ALICE, HOST, Operation.WRITE, ResourceType.TOPIC)
@@ -60,7 +60,7 @@ def test_some_resource_is_asked_for_once_and_again_after_a_change() -> None:
         assert authorizer.allows_some(ALICE, HOST, Operation.WRITE, ResourceType.TOPIC)
 
 
-def test_more_questions_than_are_cache_are_still_answered() -> None:
+def test_more_requests_than_fit_in_the_cache_are_answered() -> None:
     authorizer = AclAuthorizer()
     authorizer.follow({FIRST: acl("alice", Operation.READ, "t-7")}, [FIRST])
     answers = [
@@ -71,7 +71,7 @@ def test_more_questions_than_are_cache_are_still_answered() -> None:
     assert len(authorizer._cache) <= 10_000
 
 
-def test_long_names_are_answered_and_not_cache() -> None:
+def test_long_names_are_answered_and_not_cached() -> None:
     authorizer = AclAuthorizer(allow_everyone_if_no_acl_found=True)
     for number in range(10):
         name = f"{number}" * 30_000

@@ -38,7 +38,7 @@ def test_a_permission_is_for_its_user_operation_and_resource_only() -> None:
     assert verdict(index, "alice", Operation.READ, "orders2") is None
 
 
-def test_a_prefix_and_the_wildcard_reach_every_name_they_cover() -> None:
+def test_a_prefix_and_the_wildcard_apply_to_every_name_they_cover() -> None:
     index = index_of(
         acl("alice", Operation.READ, "ord", pattern_type=PatternType.PREFIXED),
         acl("bob", Operation.READ, "*"),
@@ -63,7 +63,7 @@ def test_a_prefix_and_the_wildcard_reach_every_name_they_cover() -> None:
         deny("alice", Operation.READ, host=HOST),
     ],
 )
-def test_a_denial_goes_before_every_permission(denial: AccessControlEntry) -> None:
+def test_a_denial_overrides_every_permission(denial: AccessControlEntry) -> None:
     index = index_of(acl("alice", Operation.ALL), acl("User:*", Operation.ALL, "*"), denial)
     assert verdict(index, "alice", Operation.READ) is False
 
@@ -83,7 +83,7 @@ def test_to_alter_settings_implies_to_describe_them_and_nothing_else_does() -> N
     assert verdict(index_of(acl("a", Operation.CREATE)), "a", Operation.DESCRIBE) is False
 
 
-def test_a_host_is_one_address_in_whatever_form_or_all() -> None:
+def test_a_host_is_one_address_in_any_notation_or_all() -> None:
     index = index_of(
         acl("alice", Operation.READ, host=HOST), acl("bob", Operation.READ, host="0:0:0:0:0:0:0:1")
     )
@@ -135,7 +135,7 @@ entries = st.builds(
 def judged_one_by_one(
     acls: Sequence[AccessControlEntry], who: str, operation: Operation, name: str
 ) -> bool | None:
-    """The rules of Kafka's documentation, over every ACL there is."""
+    """The rules of Kafka's documentation, applied to every ACL."""
     wanted = AclFilter(resource_type=ResourceType.TOPIC, resource_name=name, pattern_type=PatternType.MATCH)
     about = [each for each in acls if wanted.matches(each)]
     for_us = [e for e in about if e.principal in (f"User:{who}", "User:*") and e.host in ("*", HOST)]
@@ -157,7 +157,7 @@ def judged_one_by_one(
     st.sampled_from([Operation.READ, Operation.WRITE, Operation.DESCRIBE]),
     st.sampled_from(["o", "or", "orders", "other", "x"]),
 )
-def test_the_index_judges_as_a_look_at_every_acl_would_also_after_removals(
+def test_the_index_decides_like_a_scan_of_every_acl_also_after_removals(
     acls: list[AccessControlEntry], removals: list[int], who: str, operation: Operation, name: str
 ) -> None:
     index = index_of(*acls)

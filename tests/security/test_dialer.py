@@ -26,14 +26,14 @@ def dialer(**settings: str) -> Dialer:
     )
 
 
-def test_on_a_plain_listener_brokers_show_nothing() -> None:
+def test_brokers_send_no_credentials_on_a_plaintext_listener() -> None:
     assert dialer(listeners="PLAINTEXT://:9092").own_login is None
 
 
 @pytest.mark.parametrize(
     ("mechanism", "module"), [("PLAIN", "PlainLoginModule"), ("SCRAM-SHA-512", "ScramLoginModule")]
 )
-def test_who_a_broker_is_stands_in_its_login_module(mechanism: str, module: str) -> None:
+def test_a_brokers_credentials_come_from_its_login_module(mechanism: str, module: str) -> None:
     made = dialer(
         listeners="SASL_PLAINTEXT://:9092",
         sasl_mechanism_inter_broker_protocol=mechanism,
@@ -57,7 +57,7 @@ def test_who_a_broker_is_stands_in_its_login_module(mechanism: str, module: str)
         ),
     ],
 )
-def test_what_is_missing_is_told(settings: dict[str, str], reason: str) -> None:
+def test_a_missing_setting_is_reported(settings: dict[str, str], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         dialer(listeners="SASL_PLAINTEXT://:9092", **settings)
 

@@ -1,4 +1,4 @@
-"""How often an address may fail to log in."""
+"""The limit of failed logins of an address."""
 
 from penstock.runtime.clock import ManualClock
 from penstock.security import login_limit
@@ -28,7 +28,7 @@ def test_a_login_that_succeeds_does_not_count() -> None:
     assert limit.begin("a") > 0
 
 
-def test_the_address_that_is_soonest_forgotten_makes_room() -> None:
+def test_the_address_that_expires_first_is_evicted() -> None:
     limit = LoginLimit(ManualClock())
     for _ in range(FAILURES_MAX):
         limit.begin("guesser")

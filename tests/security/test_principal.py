@@ -5,11 +5,11 @@ from penstock.security.principal import ANONYMOUS, Principal, decode_principal, 
 
 
 @pytest.mark.parametrize("principal", [ANONYMOUS, Principal("zoë,ou=x"), Principal("n", "Group")])
-def test_a_principal_comes_back_as_it_was_sent(principal: Principal) -> None:
+def test_a_principal_round_trips(principal: Principal) -> None:
     assert decode_principal(encode_principal(principal)) == principal
 
 
-def test_the_form_is_kafkas() -> None:
+def test_a_principal_has_kafkas_format() -> None:
     assert encode_principal(Principal("bob")) == b"\x00\x00\x05User\x04bob\x00\x00"
 
 

@@ -22,11 +22,11 @@ SUBJECT = "CN=kafka.example.com,OU=Servers,O=Penstock,C=CH"
         ("RULE:^.*O=(Pen\\w+).*$/$1/", "Penstock"),
     ],
 )
-def test_the_first_rule_that_fits_makes_the_name(rules: str, name: str) -> None:
+def test_the_first_matching_rule_makes_the_name(rules: str, name: str) -> None:
     assert PrincipalRules(rules).name_of(SUBJECT) == name
 
 
-def test_a_pattern_must_fit_the_whole_subject() -> None:
+def test_a_pattern_must_match_the_whole_subject() -> None:
     with pytest.raises(NoRuleFits, match="CN=kafka"):
         PrincipalRules("RULE:CN=kafka/x/").name_of(SUBJECT)
 
@@ -34,7 +34,7 @@ def test_a_pattern_must_fit_the_whole_subject() -> None:
 @pytest.mark.parametrize(
     "rules", ["NONE", "RULE:(/x/", "RULE:a/b", "RULE:a/b/L DEFAULT", "DEFAULT;RULE:a/b/", "RULE:a/b/X"]
 )
-def test_rules_that_cannot_be_read_are_refused(rules: str) -> None:
+def test_invalid_rules_are_refused(rules: str) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.principal\.mapping\.rules"):
         PrincipalRules(rules)
 
@@ -44,18 +44,18 @@ def test_a_subject_is_written_innermost_part_first() -> None:
     assert subject_name(subject) == "CN=alice,O=Penstock,C=CH"
 
 
-def test_what_has_a_meaning_in_names_is_escaped() -> None:
+def test_special_characters_of_names_are_escaped() -> None:
     subject = ((("organizationName", "A, B+C"),), (("commonName", "#1 \\ "), ("userId", "7")))
     assert subject_name(subject) == "CN=\\#1 \\\\\\ +UID=7,O=A\\, B\\+C"
     assert subject_name(((("commonName", "a=b#c;d"),),)) == "CN=a\\=b\\#c\\;d"  # as Java has it
 
 
 @pytest.mark.parametrize("rules", ["DEFAULT", "RULE:.*//", "RULE:(.*)/$1/"])
-def test_a_subject_that_is_empty_names_nobody(rules: str) -> None:
+def test_an_empty_subject_is_anonymous(rules: str) -> None:
     with pytest.raises(NoRuleFits):
         PrincipalRules(rules).name_of("")
 
 
-def test_an_address_of_mail_is_written_as_java_writes_it() -> None:
+def test_an_email_address_is_written_as_java_writes_it() -> None:
     name = subject_name(((("emailAddress", "a@b.c"),), (("commonName", "a"),)))
     assert name == "CN=a,1.2.840.113549.1.9.1=#16056140622e63"

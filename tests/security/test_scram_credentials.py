@@ -20,7 +20,7 @@ def test_the_keys_of_a_password_are_those_of_rfc_7677() -> None:
     assert base64.b64encode(credential.server_key) == b"wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
 
 
-def test_a_salted_password_gives_what_the_password_gives() -> None:
+def test_a_salted_password_gives_the_same_keys_as_the_password() -> None:
     import hashlib
 
     salted = hashlib.pbkdf2_hmac("sha512", b"secret", b"salt", 5000)
@@ -53,7 +53,7 @@ def test_a_decoy_looks_like_a_credential(mechanism: ScramMechanism) -> None:
     assert decoy.iterations == real.iterations
 
 
-def test_a_credential_is_not_shown_with_its_keys() -> None:
+def test_the_representation_of_a_credential_hides_its_keys() -> None:
     credential = credential_of_password(ScramMechanism.SCRAM_SHA_256, "secret", b"salt")
     assert repr(credential) == "ScramCredential(iterations=4096)"
 
@@ -71,7 +71,7 @@ def test_a_decoy_among_users_of_kafkas_tools_has_a_salt_like_theirs() -> None:
     assert {25, 26} <= {len(salt) for salt in salts}
 
 
-def test_decoys_have_all_the_forms_that_users_have_and_keep_them_when_another_comes() -> None:
+def test_decoys_have_all_forms_of_real_users_and_keep_them_when_a_user_is_added() -> None:
     mechanism = ScramMechanism.SCRAM_SHA_512
     forms = [ScramForm(salt_bytes=64), ScramForm(salt_bytes=20, iterations=8192)]
     before = [decoy_credential(mechanism, f"user-{number}", b"secret", forms) for number in range(60)]

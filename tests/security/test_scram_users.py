@@ -13,7 +13,7 @@ def test_a_user_of_the_metadata_is_known_on_every_listener() -> None:
     assert users.known(ScramMechanism.SCRAM_SHA_512, "CLIENTS", "alice") is None
 
 
-def test_the_brokers_own_user_is_known_on_their_listener_alone_until_metadata_has_it() -> None:
+def test_the_brokers_own_user_is_known_only_on_their_listener_until_the_metadata_has_it() -> None:
     stored: dict[tuple[str, int], ScramCredential] = {}
     users = ScramUsers(lambda: stored, lambda: "secret")
     users.set_own("BROKERS", SHA_256, "broker", "b")
@@ -24,7 +24,7 @@ def test_the_brokers_own_user_is_known_on_their_listener_alone_until_metadata_ha
     assert users.known(SHA_256, "BROKERS", "broker") is stored["broker", SHA_256]
 
 
-def test_brokers_with_the_clusters_secret_show_the_same_decoy() -> None:
+def test_brokers_with_the_same_secret_have_the_same_decoy() -> None:
     here, there = ScramUsers(dict, lambda: "secret"), ScramUsers(dict, lambda: "secret")
     assert here.decoy(SHA_256, "nobody") == there.decoy(SHA_256, "nobody")
 
@@ -34,7 +34,7 @@ def test_before_the_cluster_has_a_secret_a_decoy_stays_the_same() -> None:
     assert users.decoy(SHA_256, "nobody") == users.decoy(SHA_256, "nobody")
 
 
-def test_a_decoy_cannot_be_told_from_the_users_that_there_are() -> None:
+def test_a_decoy_cannot_be_distinguished_from_real_users() -> None:
     stored: dict[tuple[str, int], ScramCredential] = {
         ("ann", SHA_256): credential_of_password(SHA_256, "a", bytes(64), 8192),
         ("bob", SHA_256): credential_of_password(SHA_256, "b", bytes(24), 5000),

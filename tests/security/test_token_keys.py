@@ -74,7 +74,7 @@ def test_a_listener_without_usable_keys_is_refused(offload: ThreadOffload, url: 
 
 
 class Issuer:
-    """Publishes keys over HTTP, and notes who asks."""
+    """Publishes keys over HTTP, and records the requests."""
 
     def __init__(self) -> None:
         self.body = document("one")
@@ -105,7 +105,7 @@ def issuer() -> Iterator[Issuer]:
 
 
 async def rested() -> None:
-    """Whoever follows keys waits for the clock again."""
+    """Until the refresh of the keys waits for the clock again."""
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -143,7 +143,7 @@ def test_keys_of_a_url_are_there_after_the_start_and_fetched_again(
     asyncio.run(run())
 
 
-def test_a_url_that_fails_is_tried_again_and_the_keys_stay(issuer: Issuer, offload: ThreadOffload) -> None:
+def test_a_failing_url_is_retried_and_the_keys_are_kept(issuer: Issuer, offload: ThreadOffload) -> None:
     async def run() -> None:
         clock = ManualClock()
         all_keys = TokenKeys(offload, clock)
@@ -160,7 +160,7 @@ def test_a_url_that_fails_is_tried_again_and_the_keys_stay(issuer: Issuer, offlo
     asyncio.run(run())
 
 
-def test_a_listener_that_is_given_another_url_follows_it(issuer: Issuer, offload: ThreadOffload) -> None:
+def test_a_listener_fetches_keys_from_a_changed_url(issuer: Issuer, offload: ThreadOffload) -> None:
     async def run() -> None:
         all_keys = TokenKeys(offload, ManualClock())
         first = all_keys.following("A", settings(issuer.url))

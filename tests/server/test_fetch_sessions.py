@@ -6,9 +6,15 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
 from penstock.protocol.messages.fetch import FetchPartition as WirePartition
-from penstock.protocol.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
-from penstock.server.fetch_sessions import FetchPlan, FetchResult, FetchSessions
+from penstock.server.fetch_sessions import FetchPlan, FetchSessions
 
 V12 = 12
 V13 = 13
@@ -59,11 +65,11 @@ def told(
         for p in plan.partitions
         if plan.must_include(
             p,
-            FetchResult(
+            PartitionData(
                 error_code=error,
                 high_watermark=high_watermark,
                 log_start_offset=0,
-                has_records=p.index in records,
+                records=b"records" if p.index in records else b"",
             ),
         )
     ]
@@ -156,11 +162,9 @@ def test_a_follower_that_had_to_cut_its_log_is_told_the_high_watermark_again() -
     many = sessions()
     session_id = many.plan(request(0, 0, ("t", 0, 9)), V12, 0).session_id
     plan = many.plan(request(session_id, 1), V12, 0)
-    diverging = FetchResult(
-        error_code=0, high_watermark=5, log_start_offset=0, has_records=False, must_send=True
-    )
+    diverging = PartitionData(high_watermark=5, log_start_offset=0, diverging_epoch=EpochEndOffset(epoch=1))
     assert plan.must_include(plan.partitions[0], diverging)
-    agreeing = msgspec.structs.replace(diverging, must_send=False)
+    agreeing = msgspec.structs.replace(diverging, diverging_epoch=EpochEndOffset())
     plan = many.plan(request(session_id, 2, ("t", 0, 5)), V12, 0)
     assert plan.must_include(plan.partitions[0], agreeing)
     plan = many.plan(request(session_id, 3), V12, 0)

@@ -83,7 +83,7 @@ def segment_rows() -> Iterator[Row]:
                 do=do,
                 when=(when,),
                 verify=when == CLEAN or place != "middle, between batches",
-                says=f"ERROR orders-0 has lost offsets {first} to 7: .*{SEALED}.log .*restore the file",
+                says=f"ERROR Lost records in orders-0: offsets {first} to 7 .*{SEALED}.log .*restore the file",
                 readers=errors(first, 7),
                 scrub=((first, 7),),
             )
@@ -94,7 +94,7 @@ def segment_rows() -> Iterator[Row]:
             do=remove,
             when=(when,),
             verify=when == CLEAN,
-            says="ERROR orders-0 has lost offsets 4 to 7: .*.log .*restore the file",
+            says="ERROR Lost records in orders-0: offsets 4 to 7 .*.log .*restore the file",
             readers=errors(4, 7),
             scrub=((4, 7),),
         )
@@ -137,7 +137,7 @@ def active_segment_rows() -> Iterator[Row]:
             damage=f"cut {place}",
             do=do,
             verify=True,
-            says=f"ERROR orders-0 has lost offsets {first} to 9: .*{ACTIVE}.log .*restore the file",
+            says=f"ERROR Lost records in orders-0: offsets {first} to 9 .*{ACTIVE}.log .*restore the file",
             readers=errors(first, 9),
             scrub=((first, 9),),
         )
@@ -149,7 +149,7 @@ def active_segment_rows() -> Iterator[Row]:
                 do=do,
                 when=(when,),
                 verify=when == CLEAN,
-                says=f"ERROR orders-0 has lost offsets {first} to 9: .*.log .*restore the file",
+                says=f"ERROR Lost records in orders-0: offsets {first} to 9 .*.log .*restore the file",
                 readers=errors(first, 9),
                 scrub=((first, 9),),
             )
@@ -172,7 +172,7 @@ def transaction_index_rows() -> Iterator[Row]:
             damage=damage,
             do=do,
             when=(CLEAN,),
-            says=f"WARNING .*{name} is missing or damaged: rebuilt",
+            says=f"WARNING Rebuilt .*{name} from the log: it was missing or damaged",
         )
         aborted = {4: "aborted", 5: "aborted"}
         yield Row(file=name, damage=damage, do=do, when=(CRASH,), readers=aborted)
@@ -195,11 +195,11 @@ def checkpoint_rows() -> Iterator[Row]:
             when=(CRASH,),
             says=f"ERROR .*{ACTIVE}.log ends at offset 10, but everything below 14 was durable, unless the checkpoint",
         )
-        yield Row(file=name, damage="cut", do=cut, says=f"WARNING .*{name} cannot be used")
+        yield Row(file=name, damage="cut", do=cut, says=f"WARNING Ignored .*{name} ")
         yield Row(file=name, damage="remove", do=remove)
     name = "log-start-offset-checkpoint"
     for damage, do in (("flip", flip), ("cut", cut), ("remove", remove)):
-        says = f"WARNING .*{name} cannot be used" if damage == "cut" else None
+        says = f"WARNING Ignored .*{name} " if damage == "cut" else None
         yield Row(file=name, damage=damage, do=do, when=(CLEAN,), says=says)
         deleted = {0: "0", 1: "1"}  # are there again
         yield Row(file=name, damage=damage, do=do, when=(CRASH,), says=says, trimmed=deleted)
@@ -265,7 +265,7 @@ def identity_rows() -> Iterator[Row]:
 def clean_stop_rows() -> Iterator[Row]:
     for damage, do in (("flip", flip), ("cut", cut), ("remove", remove)):
         yield Row(file=".kafka_cleanshutdown", damage=damage, do=do, when=(CLEAN,))
-        says = None if damage == "remove" else "WARNING .*segment-inventory cannot be used"
+        says = None if damage == "remove" else "WARNING Ignored .*segment-inventory "
         yield Row(file="segment-inventory", damage=damage, do=do, when=(CLEAN,), says=says)
 
 

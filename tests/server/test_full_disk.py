@@ -160,7 +160,7 @@ async def test_deleting_a_topic_heals_a_full_disk_without_a_restart(caplog: pyte
             assert await get("/readyz") == (200, {"status": "ready"})
             assert await get("/console/api/troubles") == (200, {"troubles": []})
             await within(5, until(lambda: len(lines(caplog, "WARNING")) == 1))
-            assert lines(caplog, "WARNING")[0].startswith("Disk full no more: /data has ")
+            assert lines(caplog, "WARNING")[0].startswith("Disk space recovered on /data; writes resumed: ")
 
 
 async def test_a_shorter_retention_heals_a_full_disk_without_a_restart() -> None:

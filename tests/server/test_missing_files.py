@@ -82,7 +82,7 @@ def expected(missing: range, count: int) -> dict[int, bytes | str]:
 
 def losses(caplog: pytest.LogCaptureFixture) -> list[str]:
     errors = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
-    return [each for each in errors if "has lost offsets" in each]
+    return [each for each in errors if each.startswith("Lost records in ")]
 
 
 @pytest.mark.parametrize(("damage", "missing"), KINDS)
@@ -96,7 +96,7 @@ async def test_what_is_missing_after_a_clean_stop_is_said_refused_and_not_given_
     async with running_broker(tmp_path) as live:
         said = losses(caplog)
         assert len(said) == 1, "one line for the partition, before anybody has asked for it"
-        assert f"{topic.name}-0 has lost offsets {missing[0]} to {missing[-1]}: " in said[0]
+        assert f"Lost records in {topic.name}-0: offsets {missing[0]} to {missing[-1]} (" in said[0]
         assert str(directory / segment(missing[0] // 4 * 4)) in said[0]
         assert f"penstock topic truncate {topic.name} --partition 0 --before {missing[-1] + 1}" in said[0]
         client = await live.connect()
@@ -156,7 +156,7 @@ async def test_a_directory_that_is_gone_after_a_crash_is_said_to_be(
         pass
     errors = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
     assert len(errors) == 1
-    assert f"{topic.name}-0 is missing, but held records up to offset 9" in errors[0]
+    assert f"{topic.name}-0: the directory is missing, but held records up to offset 9" in errors[0]
 
 
 async def test_a_topic_that_is_made_again_under_its_old_name_has_lost_nothing(

@@ -10,7 +10,7 @@ from penstock_simulation.network import RELIABLE, Conditions
 
 
 class Listening(asyncio.Protocol):
-    """Notes what comes, and answers each piece."""
+    """Records the arriving bytes, and answers each chunk."""
 
     def __init__(self, noted: list[bytes]) -> None:
         self._noted = noted
@@ -21,7 +21,7 @@ class Listening(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._noted.append(data)
-        self._transport.write(b"heard " + data)
+        self._transport.write(b"received " + data)
 
 
 class Asking(asyncio.Protocol):
@@ -40,10 +40,10 @@ class Pair:
     """A machine that asks ("client") and one that listens ("far")."""
 
     async def open(self, loop: SimulatedLoop) -> "Pair":
-        self.heard: list[bytes] = []
+        self.received: list[bytes] = []
 
         async def listen() -> None:
-            await loop.create_server(lambda: Listening(self.heard), "far", 1)
+            await loop.create_server(lambda: Listening(self.received), "far", 1)
 
         await loop.run_on("far", listen())
         self.transport, self.asking = await loop.create_connection(Asking, "far", 1)
@@ -60,10 +60,10 @@ def test_a_link_that_is_blocked_one_way_delivers_the_request_and_stalls_the_resp
         loop.network.block("far", "client")
         pair.transport.write(b"?")
         await asyncio.sleep(2)
-        assert (b"".join(pair.heard), pair.answers) == (b"?", b"")
+        assert (b"".join(pair.received), pair.answers) == (b"?", b"")
         loop.network.clear_faults()
         await asyncio.sleep(2)
-        assert pair.answers == b"heard ?"
+        assert pair.answers == b"received ?"
 
     run_simulated(1, scenario)
 
@@ -76,7 +76,7 @@ def test_a_connection_is_refused_without_a_listener_and_times_out_without_power(
             await loop.create_connection(Asking, "far", 1)
         pair.transport.write(b"?")
         await asyncio.sleep(1)
-        assert pair.answers == b"heard ?"  # what was connected goes on
+        assert pair.answers == b"received ?"  # existing connections continue
         loop.network.clear_faults()
         loop.power_off("far")
         with pytest.raises(ConnectionRefusedError):
@@ -96,10 +96,10 @@ def test_at_most_a_window_is_sent_without_acknowledgement() -> None:
         await asyncio.sleep(1)
         pair.transport.write(bytes(60_000))
         await asyncio.sleep(1)
-        assert sum(map(len, pair.heard)) == 60_000
+        assert sum(map(len, pair.received)) == 60_000
         loop.network.clear_faults()
         await asyncio.sleep(1)
-        assert sum(map(len, pair.heard)) == 120_000
+        assert sum(map(len, pair.received)) == 120_000
 
     run_simulated(2, scenario)
 
@@ -111,7 +111,7 @@ def test_lost_packets_stall_a_stream_and_keep_its_order() -> None:
         for number in range(10):
             pair.transport.write(b"%d" % number)
             await asyncio.sleep(0.01)
-        expected = b"".join(b"heard %d" % number for number in range(10))
+        expected = b"".join(b"received %d" % number for number in range(10))
         while pair.answers != expected:
             assert expected.startswith(pair.answers)
             await asyncio.sleep(0.01)
@@ -128,7 +128,7 @@ def test_a_connection_that_breaks_may_have_delivered_the_request() -> None:
         pair.transport.write(b"?")
         assert isinstance(await pair.asking.lost, ConnectionResetError)
         assert pair.answers == b""
-        return b"".join(pair.heard)
+        return b"".join(pair.received)
 
     breaking = Conditions(break_chance=1.0)
     assert {run_simulated(seed, scenario, breaking)[0] for seed in range(8)} == {b"", b"?"}

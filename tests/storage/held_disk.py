@@ -1,10 +1,10 @@
-"""An offload whose work waits until the test lets it begin, and a few turns of the loop."""
+"""An offload whose work waits until the test releases it, and a few turns of the loop."""
 
 import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from penstock.runtime.offload import InlineOffload
+from penstock.runtime.offload import InlineOffload, Then
 
 T = TypeVar("T")
 
@@ -22,6 +22,12 @@ class HeldDisk(InlineOffload):
 
     def free(self) -> None:
         self._is_free.set()
+
+    def call(self, work: Callable[[], object], then: Then) -> None:
+        if self._is_free.is_set():
+            super().call(work, then)
+        else:
+            asyncio.ensure_future(self.run(work)).add_done_callback(lambda done: then(done.result(), None))
 
     async def run(self, work: Callable[[], T]) -> T:
         self.waiting_count += 1

@@ -1,8 +1,8 @@
-"""A store with one compacted log on a failing disk, its cleaner, and a reader of what is in it."""
+"""A store with one compacted log on a disk that can fail, its cleaner, and a reader of its records."""
 
 import asyncio
 import atexit
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from random import Random
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from penstock.protocol.records.record import Record, decode_records
 from penstock.runtime.clock import ManualClock
 from penstock.runtime.offload import InlineOffload
 from penstock.storage.cleaner.cleaner import Cleaner, CleanerSettings
+from penstock.storage.compaction.rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction.worker import OffloadedCompactor
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Appended, LogSlice, Origin
@@ -49,14 +50,43 @@ class Partition:
         return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
 
 
+class _InterruptibleCompactor(OffloadedCompactor):
+    """Runs the store's `before_swap` after the rewrite and before the swap."""
+
+    def __init__(self, store: "KeyedStore") -> None:
+        super().__init__(store.disk, InlineOffload())
+        self._store = store
+
+    async def run(self, job: CompactionJob) -> CompactionResult:
+        result = await super().run(job)
+        if self._store.before_swap is not None:
+            await self._store.before_swap()
+        return result
+
+
+class _InterruptibleOffload(InlineOffload):
+    """Runs the store's `after_offload` after each piece of the cleaner's work."""
+
+    def __init__(self, store: "KeyedStore") -> None:
+        self._store = store
+
+    async def run(self, work: Callable[[], T]) -> T:
+        result = work()
+        if self._store.after_offload is not None:
+            await self._store.after_offload()
+        return result
+
+
 class KeyedStore:
-    """Everything runs inline; `run` makes the loop for the few things that want one."""
+    """Everything runs inline; `run` makes the loop for the few things that need one."""
 
     def __init__(self, seed: int = 1, **settings: Any) -> None:
         settings.setdefault("cleanup_policy", ["compact"])
         settings.setdefault("segment_records", 3)
         settings.setdefault("min_cleanable_dirty_ratio", 0.0)
         self.settings = CleanerSettings()
+        self.before_swap: Callable[[], Awaitable[None]] | None = None
+        self.after_offload: Callable[[], Awaitable[None]] | None = None
         self.clock = ManualClock(NOW_MS)
         self.disk = FaultyDisk(Random(seed), clock=self.clock)
         self.broker_epoch = 0
@@ -84,8 +114,8 @@ class KeyedStore:
             self.store.secure,
             files=self.disk,
             clock=self.clock,
-            offload=InlineOffload(),
-            compactor=OffloadedCompactor(self.disk, InlineOffload()),
+            offload=_InterruptibleOffload(self),
+            compactor=_InterruptibleCompactor(self),
             passes=self.store.passes,
             settings=lambda: self.settings,
         )
@@ -194,7 +224,7 @@ class KeyedStore:
         return " ".join(words)
 
     def newest(self) -> dict[str, str | None]:
-        """The table that the log stands for."""
+        """The newest value of each key."""
         table: dict[str, str | None] = {}
         for r in self.records():
             table[(r.key or b"").decode()] = None if r.value is None else r.value.decode()

@@ -1,4 +1,4 @@
-"""A log on the machine's own disk, for tests of what works when nothing fails."""
+"""A log on the real disk, for tests without faults."""
 
 import asyncio
 from typing import Any
@@ -126,7 +126,7 @@ def close(log: Log) -> None:
 
 
 def read(log: Log, offset: int, size_bytes_max: int = 1 << 20, limit: int | None = None) -> LogSlice:
-    """From memory or, when that does not do, from the disk."""
+    """From memory or, if it is not there, from the disk."""
     end = log.log_end_offset if limit is None else limit
     found = log.read(offset, size_bytes_max, offset_limit=end)
     if isinstance(found, Cold):
@@ -152,5 +152,5 @@ def all_values(log: Log, offset: int | None = None) -> list[str]:
 
 
 def bases(log: Log) -> list[int]:
-    """Where its segments begin."""
+    """The base offsets of its segments."""
     return [segment.base_offset for segment in log.segments]

@@ -35,7 +35,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 class Machine:
-    """The log is new and its names are durable; `checkpointed` stands for the checkpoint files of a broker."""
+    """The log is new and its names are durable; `checkpointed` represents the checkpoint files of a broker."""
 
     def __init__(self, seed: int = 1, **settings: object) -> None:
         self.seed = seed
@@ -74,7 +74,7 @@ class Machine:
         return self.log.segments[-1].log_path
 
     def append(self, *values: str) -> Appended:
-        """The headers make sure that a batch does not end in zeros, which a grown file is full of."""
+        """The headers keep a batch from ending in zeros, which fill a preallocated file."""
         records = [NewRecord(b"k", value.encode(), (("h", b"1"),), self.now_ms) for value in values]
         return append_records(self.log, build_batch(records), leader_epoch=0, now_ms=self.now_ms)
 
@@ -84,7 +84,7 @@ class Machine:
         return append_records(self.log, batch, leader_epoch=0, now_ms=self.now_ms)
 
     def sync(self) -> bool:
-        """As the flusher does; whether the disk agreed."""
+        """As the flusher does; returns whether the sync succeeded."""
         job = self.log.begin_sync()
         try:
             job.run()

@@ -1,4 +1,4 @@
-"""Segments written by hand, for tests of what works on files below a log."""
+"""Segments written by hand, for tests below the level of a log."""
 
 from random import Random
 

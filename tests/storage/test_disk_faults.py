@@ -1,4 +1,4 @@
-"""A log keeps what it acknowledged, whatever the disk does."""
+"""A log keeps all acknowledged records, whatever the disk does."""
 
 import errno
 
@@ -6,9 +6,13 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.errors import LogError, StorageError, StorageFailure
+from penstock.storage.files import read_whole
 from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock_simulation.disk import Keep
 from tests.storage.machine import Machine
+
+LAST_OFFSET_DELTA_END = 27
+"""Where the fields of a batch header end that say how far it reaches."""
 
 # -- torn and lost writes -------------------------------------------------------------------------------
 
@@ -37,7 +41,7 @@ def test_a_batch_torn_at_any_byte_is_cut_whole_and_the_acknowledged_ones_survive
         assert not log.damage
 
 
-def test_unsynced_batches_are_lost_and_their_offsets_are_given_again() -> None:
+def test_unsynced_batches_are_lost_and_their_offsets_are_reused() -> None:
     machine = Machine()
     machine.append("kept")
     machine.sync()
@@ -50,7 +54,7 @@ def test_unsynced_batches_are_lost_and_their_offsets_are_given_again() -> None:
 
 @pytest.mark.parametrize("page_bytes", [512, 4096])
 @pytest.mark.parametrize("seed", range(20))
-def test_whichever_pages_survive_the_log_is_a_prefix_with_all_that_was_synced(
+def test_whichever_pages_survive_the_log_is_a_prefix_with_all_synced_records(
     page_bytes: int, seed: int
 ) -> None:
     machine = Machine(seed, flush_messages=1)
@@ -66,7 +70,7 @@ def test_whichever_pages_survive_the_log_is_a_prefix_with_all_that_was_synced(
     assert log.log_end_offset == len(values)
 
 
-def test_a_new_segment_whose_name_was_lost_takes_only_unacknowledged_records_with_it() -> None:
+def test_a_new_segment_whose_name_was_lost_held_only_unacknowledged_records() -> None:
     machine = Machine(segment_records=2)
     for value in ("a", "b"):
         machine.append(value)
@@ -97,7 +101,7 @@ def test_several_rolls_between_two_syncs_are_all_covered_by_the_second() -> None
     assert machine.values()[:6] == list("abcdef")
 
 
-def test_a_later_segment_without_the_one_before_it_is_not_shown() -> None:
+def test_a_segment_without_its_predecessor_is_not_served() -> None:
     machine = Machine(segment_records=2)
     machine.append("a")
     machine.sync()
@@ -115,7 +119,7 @@ def test_a_later_segment_without_the_one_before_it_is_not_shown() -> None:
     assert machine.values() == ["a", "b2", "c2"]
 
 
-def test_records_that_a_mere_kill_left_in_memory_are_durable_once_the_log_is_open_again() -> None:
+def test_records_that_a_kill_left_in_the_page_cache_are_durable_once_the_log_is_reopened() -> None:
     machine = Machine()
     machine.append("in the page cache")
     machine.kill()
@@ -125,7 +129,7 @@ def test_records_that_a_mere_kill_left_in_memory_are_durable_once_the_log_is_ope
     assert machine.values() == ["in the page cache"]
 
 
-def test_zeros_that_a_crash_left_behind_the_last_batch_are_cut() -> None:
+def test_zeros_after_the_last_batch_are_cut_after_a_crash() -> None:
     machine = Machine()
     machine.append("one")
     machine.sync()
@@ -141,7 +145,7 @@ def test_zeros_that_a_crash_left_behind_the_last_batch_are_cut() -> None:
 # -- a sync that fails ----------------------------------------------------------------------------------
 
 
-def test_a_failed_sync_acknowledges_nothing_refuses_writes_and_still_serves_what_is_durable() -> None:
+def test_a_failed_sync_acknowledges_nothing_refuses_writes_and_still_serves_durable_records() -> None:
     machine = Machine()
     machine.append("durable")
     machine.sync()
@@ -168,7 +172,7 @@ def test_after_a_failed_sync_a_later_one_that_succeeds_acknowledges_nothing() ->
     assert machine.log.recovery_point == 0
 
 
-def test_a_restart_after_a_failed_sync_recovers_what_was_durable() -> None:
+def test_a_restart_after_a_failed_sync_recovers_all_durable_records() -> None:
     machine = Machine()
     machine.append("durable")
     machine.sync()
@@ -181,7 +185,7 @@ def test_a_restart_after_a_failed_sync_recovers_what_was_durable() -> None:
     assert machine.sync()
 
 
-def test_a_restart_on_a_disk_that_still_fails_does_not_claim_what_it_cannot_sync() -> None:
+def test_a_restart_on_a_failing_disk_does_not_count_unsynced_records_as_durable() -> None:
     machine = Machine()
     machine.append("in the page cache")
     machine.disk = machine.disk.kill()
@@ -226,7 +230,7 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers_when_room_returns(
     assert machine.values() == ["before", "accepted"]
 
 
-def test_what_retention_gives_up_makes_room_on_a_disk_too_full_to_write_the_producers_down() -> None:
+def test_retention_makes_room_on_a_disk_too_full_for_a_producer_snapshot() -> None:
     machine = Machine(segment_bytes=1000)
     for number in range(30):
         machine.append_idempotent(9, number, "x" * 300)
@@ -252,8 +256,30 @@ def test_what_retention_gives_up_makes_room_on_a_disk_too_full_to_write_the_prod
     assert machine.append_idempotent(8, 0, "of another producer").duplicate
 
 
+@pytest.mark.parametrize("is_truncated", [False, True])
+def test_a_producer_goes_on_though_its_last_batches_made_room_and_only_an_older_snapshot_knows_it(
+    is_truncated: bool,
+) -> None:
+    machine = Machine()
+    machine.append_idempotent(9, 0, "in the snapshot")
+    machine.checkpoint()
+    machine.append_idempotent(9, 1, "in no snapshot")
+    machine.sync()
+    machine.disk.fail("write", ".snapshot", error=errno.ENOSPC)
+    machine.log.delete_oldest(1, now_ms=machine.now_ms)
+    machine.checkpoint()
+    assert machine.log.chain.segments[0].base_offset == 2
+    if is_truncated:
+        machine.append("of a leader that lost its epoch")
+        machine.log.truncate_to(2, now_ms=machine.now_ms)
+    else:
+        machine.kill()
+    assert machine.append_idempotent(9, 2, "next").base_offset == 2
+    assert machine.append_idempotent(9, 2, "next").duplicate
+
+
 @pytest.mark.parametrize("keep", list(Keep))
-def test_nothing_of_a_refused_write_comes_to_light_after_a_crash(keep: Keep) -> None:
+def test_a_refused_write_does_not_reappear_after_a_crash(keep: Keep) -> None:
     machine = Machine()
     machine.append("before")
     machine.sync()
@@ -269,7 +295,7 @@ def test_nothing_of_a_refused_write_comes_to_light_after_a_crash(keep: Keep) -> 
 
 @pytest.mark.parametrize("operation", ["create", "write", "truncate"])
 @pytest.mark.parametrize("path_part", [".log", ".index", ".timeindex"])
-def test_a_disk_that_is_full_in_the_middle_of_a_roll_leaves_a_log_that_goes_on(
+def test_a_log_continues_after_the_disk_was_full_in_the_middle_of_a_roll(
     operation: str, path_part: str
 ) -> None:
     machine = Machine(segment_records=2, index_interval_bytes=0)
@@ -300,7 +326,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_roll_leaves_a_log_that_goes_on(
     assert machine.records()[-1].offset == machine.log.log_end_offset - 1
 
 
-def test_an_append_over_several_segments_is_undone_whole_when_the_disk_runs_full() -> None:
+def test_an_append_over_several_segments_is_undone_completely_when_the_disk_runs_full() -> None:
     machine = Machine(segment_records=2)
     machine.append("a")
     machine.sync()
@@ -346,12 +372,12 @@ def test_a_bad_sector_fails_the_reads_that_touch_it_and_no_others() -> None:
     assert machine.values() == list("abcde")
 
 
-# -- rot ------------------------------------------------------------------------------------------------
+# -- corruption -----------------------------------------------------------------------------------------------
 
 
-def test_a_flipped_bit_above_the_recovery_point_is_found_and_nothing_after_it_is_shown() -> None:
+def test_a_flipped_bit_above_the_recovery_point_is_found_and_no_later_record_is_served() -> None:
     machine = Machine()
-    for value in ("good", "rotten", "after"):
+    for value in ("good", "corrupted", "after"):
         machine.append(value)
     machine.sync()
     batch_bytes = machine.log.size_bytes // 3
@@ -360,9 +386,9 @@ def test_a_flipped_bit_above_the_recovery_point_is_found_and_nothing_after_it_is
     assert machine.values() == ["good"]
 
 
-def test_a_flipped_bit_below_the_recovery_point_never_makes_durable_records_after_it_vanish() -> None:
+def test_a_flipped_bit_below_the_recovery_point_loses_no_later_durable_record() -> None:
     machine = Machine()
-    for value in ("good", "rotten"):
+    for value in ("good", "corrupted"):
         machine.append(value)
     machine.checkpoint()
     machine.append("after")
@@ -371,6 +397,50 @@ def test_a_flipped_bit_below_the_recovery_point_never_makes_durable_records_afte
     machine.crash()
     assert machine.log.log_end_offset == 3
     assert machine.read(2).next_offset == 3
+
+
+@pytest.mark.parametrize("rolls", [False, True])
+@pytest.mark.parametrize("position", [*range(12), *range(23, 27)])  # offset, length, last offset delta
+def test_recovery_cuts_nothing_durable_for_a_flipped_bit_below_the_recovery_point(
+    position: int, rolls: bool
+) -> None:
+    """A batch with a corrupted offset may seem to end at the recovery point, while others still follow before it."""
+    for bit in range(8):
+        machine = Machine(index_interval_bytes=250)
+        for value in "abcdefgh":
+            machine.append(value)
+        machine.checkpoint()
+        path, size_bytes = machine.active_path, machine.log.size_bytes
+        batch_bytes = size_bytes // 8
+        assert machine.log.segments[0].indexes().offsets.position_before(7) == 4 * batch_bytes
+        if rolls:
+            machine.log.roll(now_ms=machine.now_ms)
+            machine.sync()
+        machine.disk.flip_bit(path, 5 * batch_bytes + position, bit)
+        corrupted = read_whole(machine.disk, path)[:size_bytes]
+        machine.crash()
+        kept = read_whole(machine.disk, path)[:size_bytes]
+        assert (kept, machine.log.log_end_offset) == (corrupted, 8), f"bit {bit}"
+
+
+@pytest.mark.parametrize("index_interval_bytes", [100, 4096])
+@pytest.mark.parametrize("rotten", [6, 7])
+def test_a_bit_that_flips_in_a_header_below_the_recovery_point_makes_recovery_cut_nothing(
+    rotten: int, index_interval_bytes: int
+) -> None:
+    """The batch may claim to reach up to the recovery point, say, though sound ones stand between."""
+    for bit in range(8 * LAST_OFFSET_DELTA_END):
+        machine = Machine(index_interval_bytes=index_interval_bytes)
+        for number in range(8):
+            machine.append(f"v{number}")
+        machine.checkpoint()
+        position = machine.log.size_bytes // 8 * rotten
+        machine.append("after")
+        machine.sync()
+        size_bytes = machine.log.size_bytes
+        machine.disk.flip_bit(machine.active_path, position + bit // 8, bit % 8)
+        machine.kill()
+        assert (machine.log.size_bytes, machine.log.log_end_offset) == (size_bytes, 9), f"bit {bit}"
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])

@@ -1,4 +1,4 @@
-"""Random histories of a log on a failing disk against a model: whatever was acknowledged is there, once, in order.
+"""Random histories of a log on a failing disk against a model: every acknowledged record is there, once, in order.
 
 A failure names its seed; `run(seed)` replays it.
 """
@@ -16,7 +16,7 @@ IN_FLIGHT_MAX = 5  # as many batches as a broker remembers of a producer
 
 
 class Client:
-    """An idempotent producer: sends again, with the same sequence, what was not acknowledged."""
+    """An idempotent producer: retries unacknowledged batches with the same sequence."""
 
     def __init__(self, producer_id: int) -> None:
         self.producer_id = producer_id
@@ -27,7 +27,7 @@ class Client:
 
 
 class History:
-    """What happens to one log, and what must be true of it."""
+    """A history of one log, and the checks of it."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -42,8 +42,8 @@ class History:
         self.maybe: list[str] = []
         """Of the append during which the power went: stored or not."""
         self.refused: list[tuple[int, list[str]]] = []
-        """Appends that were refused, and where they would have stood. Whoever sent one was told so, but a crash may
-        bring it to light, even in place of a later one that nobody was told is stored.
+        """Refused appends, and the offsets that they would have had. Their clients got an error, but after a crash one
+        may be there, even in place of a later append that was not acknowledged.
         """
         self.acknowledged = 0
         self.start_durable = 0
@@ -149,7 +149,7 @@ class History:
     # -- crashes --------------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """A crash of some kind, possibly others during recovery, and then everything must add up."""
+        """A crash of some kind, possibly others during recovery, and then the check."""
         machine = self.machine
         while True:
             if self.random.random() < 0.2:
@@ -183,7 +183,7 @@ class History:
         assert self.acknowledged == log.log_end_offset, self.context
 
     def explanation(self, end_offset: int) -> list[str]:
-        """What the log may hold that ends there: what was stored, then perhaps one append whose fate was open."""
+        """What a log that ends there may hold: stored records, then perhaps one append with an unknown outcome."""
         count = end_offset - self.acknowledged
         tail = self.machine.values(self.acknowledged)[-count:] if count else []
         possible = [[*self.values, *self.maybe]]
@@ -191,10 +191,10 @@ class History:
         for values in possible:
             if len(values) >= end_offset and values[self.acknowledged : end_offset] == tail:
                 return values[:end_offset]
-        raise AssertionError(f"{self.context}: nobody sent what stands at the end")
+        raise AssertionError(f"{self.context}: the records at the end were never sent")
 
     def retry(self) -> None:
-        """Every client sends again what it was not told of: stored once, whichever way the crash went."""
+        """Every client retries its unacknowledged batches: each is stored once, also if it survived the crash."""
         for client in self.clients:
             for sequence, values in client.unacknowledged:
                 known = values[0] in self.values

@@ -13,7 +13,7 @@ def refused(number: int) -> StorageError:
     "error",
     [StorageFailure("it takes no more"), refused(errno.EIO), refused(errno.EROFS), OSError(errno.EIO, "")],
 )
-def test_a_disk_that_does_not_mend_by_itself_has_failed(error: Exception) -> None:
+def test_a_permanent_disk_error_is_a_failed_disk(error: Exception) -> None:
     assert is_disk_failure(error)
 
 
@@ -24,8 +24,8 @@ def test_a_disk_that_does_not_mend_by_itself_has_failed(error: Exception) -> Non
         refused(errno.EDQUOT),
         refused(errno.EMFILE),
         StorageError("?"),
-        LogCorrupt("rot"),
+        LogCorrupt("a bad checksum"),
     ],
 )
-def test_a_full_disk_and_rot_are_no_failed_disk(error: Exception) -> None:
+def test_a_full_disk_and_corruption_are_no_failed_disk(error: Exception) -> None:
     assert not is_disk_failure(error)

@@ -19,7 +19,7 @@ def test_a_file_is_opened_once(cache: FileCache) -> None:
     assert cache.file("/d/a") is file
 
 
-def test_the_file_used_longest_ago_is_closed_when_there_are_too_many(cache: FileCache) -> None:
+def test_the_least_recently_used_file_is_closed_when_there_are_too_many(cache: FileCache) -> None:
     first = cache.file("/d/a", create=True)
     cache.file("/d/b", create=True)
     cache.file("/d/a")
@@ -52,7 +52,7 @@ def test_a_pinned_file_is_never_closed_by_others(cache: FileCache) -> None:
     cache.unpin(handle)
 
 
-def test_a_forgotten_file_stays_open_for_whom_it_is_pinned(cache: FileCache) -> None:
+def test_a_forgotten_file_stays_open_while_it_is_pinned(cache: FileCache) -> None:
     cache.file("/d/a", create=True)
     handle = cache.pin("/d/a")
     cache.forget("/d/a")
@@ -62,7 +62,7 @@ def test_a_forgotten_file_stays_open_for_whom_it_is_pinned(cache: FileCache) -> 
         handle.file.size()
 
 
-def test_when_the_process_may_open_no_more_files_it_makes_do_with_fewer() -> None:
+def test_the_cache_shrinks_when_the_process_may_open_no_more_files() -> None:
     disk = FaultyDisk(Random(1))
     disk.make_dirs("/d")
     cache = FileCache(disk, open_files_max=100)
@@ -80,7 +80,7 @@ def test_when_the_process_may_open_no_more_files_it_makes_do_with_fewer() -> Non
     assert len(cache) == 7
 
 
-def test_without_a_file_to_close_the_lack_of_descriptors_is_told() -> None:
+def test_without_a_file_to_close_the_lack_of_descriptors_is_raised() -> None:
     disk = FaultyDisk(Random(1))
     disk.make_dirs("/d")
     disk.fail("create", "/d", error=errno.EMFILE)
@@ -88,7 +88,7 @@ def test_without_a_file_to_close_the_lack_of_descriptors_is_told() -> None:
         FileCache(disk).file("/d/a", create=True)
 
 
-def test_files_that_were_pinned_beyond_the_limit_are_closed_when_they_are_not_any_more(
+def test_files_pinned_beyond_the_limit_are_closed_when_they_are_unpinned(
     cache: FileCache,
 ) -> None:
     handles = []

@@ -1,4 +1,4 @@
-"""Who may read what the broker writes."""
+"""The permissions of the broker's files."""
 
 import errno
 import logging
@@ -26,7 +26,7 @@ def mode(path: Path) -> int:
 
 @pytest.mark.usefixtures("umask")
 @pytest.mark.parametrize("files", [RealFileSystem(), ClosableFiles()])
-def test_what_is_created_belongs_to_its_owner_alone_whatever_the_umask(
+def test_created_files_are_accessible_to_their_owner_only_whatever_the_umask(
     tmp_path: Path, files: RealFileSystem
 ) -> None:
     files.make_dirs(f"{tmp_path}/made/data/orders-0")
@@ -38,13 +38,13 @@ def test_what_is_created_belongs_to_its_owner_alone_whatever_the_umask(
     assert {mode(tmp_path / each) for each in ("made/data/log", "made/data/lock")} == {0o600}
 
 
-def test_a_file_where_a_directory_is_wanted_is_an_error(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_a_directory_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     with pytest.raises(FileExistsError):
         RealFileSystem().make_dirs(f"{tmp_path}/data")
 
 
-def test_an_open_data_directory_is_closed_to_others_and_that_is_logged_once(
+def test_a_data_directory_open_to_others_is_restricted_and_this_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "data").mkdir()
@@ -56,7 +56,7 @@ def test_an_open_data_directory_is_closed_to_others_and_that_is_logged_once(
     assert line == f"Changed the mode of {tmp_path}/data from 0755 to 0700: it holds records and credentials"
 
 
-def test_a_directory_that_many_share_keeps_its_mode_and_the_log_warns(
+def test_a_shared_directory_keeps_its_mode_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "data").mkdir()

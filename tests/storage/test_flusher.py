@@ -25,7 +25,7 @@ from tests.storage.logs import append, config_of
 
 
 class HeldOffload(InlineOffload):
-    """Work begins when the test says so."""
+    """Offloaded work begins when the test releases it."""
 
     def __init__(self) -> None:
         self.held: list[tuple[Callable[[], object], Then]] = []
@@ -54,7 +54,7 @@ def disk() -> FaultyDisk:
     return FaultyDisk(Random(1))
 
 
-def test_one_sync_serves_everybody_who_waited_for_it(disk: FaultyDisk) -> None:
+def test_one_sync_serves_all_waiters(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         offload = HeldOffload()
         flusher = Flusher(offload, ManualClock())
@@ -76,18 +76,18 @@ def test_one_sync_serves_everybody_who_waited_for_it(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_the_next_syncs_are_under_way_when_those_who_waited_are_told(disk: FaultyDisk, count: int) -> None:
-    """To answer them takes as long as a sync does, and a slow disk has no time to lose."""
+def test_the_next_syncs_are_under_way_when_the_waiters_are_notified(disk: FaultyDisk, count: int) -> None:
+    """Answering the waiters takes as long as a sync, and a slow disk must not idle meanwhile."""
 
     async def scenario() -> None:
         offload = HeldOffload()
         flusher = Flusher(offload, ManualClock())
         logs = [new_log(disk, f"t-{number}") for number in range(count)]
-        under_way_when_told: list[int] = []
+        under_way_when_notified: list[int] = []
         for log in logs:
             append(log, "a")
             flusher.request(log)
-            log.on_durable = lambda: under_way_when_told.append(len(offload.held))
+            log.on_durable = lambda: under_way_when_notified.append(len(offload.held))
         await asyncio.sleep(0)
         for log in logs:
             append(log, "b")
@@ -96,7 +96,7 @@ def test_the_next_syncs_are_under_way_when_those_who_waited_are_told(disk: Fault
         for work, then in begun:
             then(work(), None)
         await asyncio.sleep(0)
-        assert under_way_when_told == [count] * count
+        assert under_way_when_notified == [count] * count
         while offload.held:
             await offload.release()
         assert [log.durable_offset for log in logs] == [2] * count
@@ -105,10 +105,8 @@ def test_the_next_syncs_are_under_way_when_those_who_waited_are_told(disk: Fault
 
 
 @pytest.mark.parametrize("drops", [True, False])
-def test_what_a_truncation_leaves_becomes_durable_though_it_came_during_the_sync(
-    disk: FaultyDisk, drops: bool
-) -> None:
-    """That sync does not count, whether the truncation succeeds or is given up. Nothing else is appended later."""
+def test_records_kept_by_a_truncation_during_a_sync_become_durable(disk: FaultyDisk, drops: bool) -> None:
+    """That sync does not count, whether the truncation succeeds or is cancelled. No append follows."""
 
     async def scenario() -> None:
         offload = HeldOffload()
@@ -132,7 +130,7 @@ def test_what_a_truncation_leaves_becomes_durable_though_it_came_during_the_sync
     asyncio.run(scenario())
 
 
-def test_logs_sync_side_by_side(disk: FaultyDisk) -> None:
+def test_logs_sync_concurrently(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         offload = HeldOffload()
         flusher = Flusher(offload, ManualClock())
@@ -146,7 +144,7 @@ def test_logs_sync_side_by_side(disk: FaultyDisk) -> None:
     asyncio.run(scenario())
 
 
-def test_syncs_that_begin_in_one_turn_share_the_way_to_the_threads_but_not_their_failures(
+def test_syncs_that_begin_in_one_turn_share_an_offload_but_not_their_failures(
     disk: FaultyDisk,
 ) -> None:
     async def scenario() -> None:
@@ -159,7 +157,7 @@ def test_syncs_that_begin_in_one_turn_share_the_way_to_the_threads_but_not_their
             append(log, "a")
             waiting.append(flusher.sync(log))
         await asyncio.sleep(0)
-        assert len(offload.held) == 9  # the first one did not wait for company
+        assert len(offload.held) == 9  # the first one did not wait for the others
         while offload.held:
             await offload.release()
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
@@ -196,7 +194,7 @@ def test_no_more_logs_than_allowed_are_synced_at_once_and_all_get_their_turn(dis
             "NoneType",
         ]
         assert [log.durable_offset for log in logs] == [1] * 8 + [0, 2]
-        assert together == [True], "one that has not begun serves whoever comes until then"
+        assert together == [True], "one that has not begun serves all waiters until it does"
         await flusher.drain()
 
     asyncio.run(scenario())
@@ -214,13 +212,13 @@ def test_the_first_sync_of_a_new_log_makes_its_names_durable(disk: FaultyDisk) -
     assert survived.size("/data/t-0/00000000000000000000.log") > 0
 
 
-def test_a_failed_sync_fails_everybody_who_waits_and_every_later_append(disk: FaultyDisk) -> None:
+def test_a_failed_sync_fails_all_waiters_and_every_later_append(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         offload = HeldOffload()
         flusher = Flusher(offload, ManualClock())
         log = new_log(disk)
-        told: list[object] = []
-        log.on_durable = lambda: told.append(log.failure)
+        notified: list[object] = []
+        log.on_durable = lambda: notified.append(log.failure)
         append(log, "a")
         first = flusher.sync(log)
         append(log, "b")
@@ -232,13 +230,13 @@ def test_a_failed_sync_fails_everybody_who_waits_and_every_later_append(disk: Fa
                 await waiter
         with pytest.raises(StorageFailure, match="check the disk"):
             append(log, "c")
-        assert told == [log.failure]
+        assert notified == [log.failure]
         assert (log.durable_offset, offload.held) == (0, [])
 
     asyncio.run(scenario())
 
 
-def test_nothing_new_to_sync_is_done_at_once(disk: FaultyDisk) -> None:
+def test_a_sync_without_new_records_completes_at_once(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         flusher = Flusher(InlineOffload(), ManualClock())
         log = new_log(disk)
@@ -249,7 +247,7 @@ def test_nothing_new_to_sync_is_done_at_once(disk: FaultyDisk) -> None:
     asyncio.run(scenario())
 
 
-def test_a_topic_that_waives_the_wait_is_synced_by_count(disk: FaultyDisk) -> None:
+def test_a_topic_with_asynchronous_syncs_is_synced_by_count(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         flusher = Flusher(InlineOffload(), ManualClock())
         log = new_log(disk, flush_messages=3)
@@ -262,7 +260,7 @@ def test_a_topic_that_waives_the_wait_is_synced_by_count(disk: FaultyDisk) -> No
     asyncio.run(scenario())
 
 
-def test_a_topic_that_waives_the_wait_is_synced_after_its_time(disk: FaultyDisk) -> None:
+def test_a_topic_with_asynchronous_syncs_is_synced_after_its_interval(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         clock = ManualClock()
         flusher = Flusher(InlineOffload(), clock)
@@ -283,7 +281,7 @@ def test_a_topic_that_waives_the_wait_is_synced_after_its_time(disk: FaultyDisk)
     asyncio.run(scenario())
 
 
-def test_draining_waits_for_what_is_in_flight(disk: FaultyDisk) -> None:
+def test_draining_waits_for_syncs_in_flight(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         offload = ThreadOffload(2, "sync")
         flusher = Flusher(offload, ManualClock())
@@ -299,11 +297,11 @@ def test_draining_waits_for_what_is_in_flight(disk: FaultyDisk) -> None:
     asyncio.run(scenario())
 
 
-# -- syncs left to the kernel; where it refuses, the same must hold with threads
+# -- syncs by the kernel; where it refuses, the same must hold with threads
 
 
 class HeldRing(SyncRing):
-    """Takes as many syncs as the test says, and ends them when it says so."""
+    """Accepts as many syncs as the test allows, and ends them when the test releases them."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -322,7 +320,7 @@ class HeldRing(SyncRing):
 
 
 class FileOfNoDisk(RealFile):
-    """A sync of it fails, whoever does it: the descriptor is a pipe's."""
+    """A sync of it always fails: the descriptor is a pipe's."""
 
     @property
     def descriptor(self) -> int:
@@ -352,7 +350,7 @@ def real_log(directory: Path, files: RealFileSystem, *, is_new: bool = False) ->
     return log
 
 
-def test_with_a_ring_or_without_every_record_that_is_waited_for_gets_durable(tmp_path: Path) -> None:
+def test_awaited_records_become_durable_with_or_without_a_ring(tmp_path: Path) -> None:
     async def scenario() -> None:
         offload = ThreadOffload(2, "sync")
         ring = open_ring()
@@ -393,7 +391,7 @@ def test_a_sync_that_fails_in_the_kernel_takes_the_log_offline(tmp_path: Path) -
     asyncio.run(scenario())
 
 
-def test_names_are_made_durable_on_a_thread_and_what_the_kernel_does_not_take_too(tmp_path: Path) -> None:
+def test_a_thread_syncs_file_names_and_the_files_that_the_kernel_does_not_accept(tmp_path: Path) -> None:
     async def scenario() -> None:
         offload = HeldOffload()
         ring = HeldRing(room=2)
@@ -437,7 +435,7 @@ def test_a_file_stays_open_while_the_kernel_syncs_it_and_draining_waits_for_that
     asyncio.run(scenario())
 
 
-def test_a_checkpoint_waits_for_the_sync_that_the_kernel_has_and_fails_with_it(tmp_path: Path) -> None:
+def test_a_checkpoint_waits_for_a_sync_in_the_kernel_and_fails_with_it(tmp_path: Path) -> None:
     async def scenario() -> None:
         offload = ThreadOffload(1, "checkpoint")
         ring = HeldRing(room=1)
@@ -462,7 +460,7 @@ def test_a_checkpoint_waits_for_the_sync_that_the_kernel_has_and_fails_with_it(t
     asyncio.run(scenario())
 
 
-def test_nobody_complains_about_a_failure_that_nobody_waited_for(disk: FaultyDisk) -> None:
+def test_a_failed_sync_without_waiters_is_not_reported_as_an_unretrieved_exception(disk: FaultyDisk) -> None:
     complaints: list[dict[str, Any]] = []
 
     async def scenario() -> None:

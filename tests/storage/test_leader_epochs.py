@@ -18,7 +18,7 @@ def epochs_of(*pairs: tuple[int, int]) -> LeaderEpochs:
     return LeaderEpochs(EpochEntry(*pair) for pair in pairs)
 
 
-def test_the_first_append_of_an_epoch_is_news_and_the_rest_are_not() -> None:
+def test_only_the_first_append_of_an_epoch_adds_an_entry() -> None:
     assert LeaderEpochs().latest_epoch is None
     assert LeaderEpochs().earliest is None
     epochs = LeaderEpochs()
@@ -42,7 +42,7 @@ def test_the_first_append_of_an_epoch_is_news_and_the_rest_are_not() -> None:
         (0, 0, [(0, 0)]),
     ],
 )
-def test_entries_that_contradict_a_new_one_give_way(
+def test_entries_that_contradict_a_new_one_are_removed(
     epoch: int, start_offset: int, left: list[tuple[int, int]]
 ) -> None:
     epochs = epochs_of((1, 0), (2, 10), (5, 20))
@@ -94,7 +94,7 @@ def test_an_offset_belongs_to_the_epoch_that_started_last_at_or_before_it() -> N
         (-1, None),
     ],
 )
-def test_cutting_the_end_of_the_log_cuts_the_epochs_that_start_there(
+def test_truncating_the_log_removes_the_epochs_that_start_there(
     end_offset: int, left: list[tuple[int, int]] | None
 ) -> None:
     entries = [(2, 6), (3, 8), (4, 11)]
@@ -116,23 +116,21 @@ def test_cutting_the_end_of_the_log_cuts_the_epochs_that_start_there(
         (50, [(4, 50)]),
     ],
 )
-def test_cutting_the_start_of_the_log_moves_the_first_epoch_up(
-    start_offset: int, left: list[tuple[int, int]]
-) -> None:
+def test_a_higher_log_start_moves_the_first_epoch_up(start_offset: int, left: list[tuple[int, int]]) -> None:
     entries = [(2, 6), (3, 8), (4, 11)]
     epochs = epochs_of(*entries)
     assert epochs.truncate_from_start(start_offset) is (left != entries)
     assert epochs.entries == left
 
 
-def test_cleared_epochs_are_gone() -> None:
+def test_clearing_removes_all_epochs() -> None:
     epochs = epochs_of((1, 2))
     epochs.clear()
     assert epochs.entries == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=12))
-def test_epochs_and_offsets_always_ascend_and_the_last_assignment_stands(
+def test_epochs_and_offsets_always_ascend_and_the_last_assignment_is_kept(
     pairs: list[tuple[int, int]],
 ) -> None:
     epochs = LeaderEpochs()
@@ -146,7 +144,7 @@ def test_epochs_and_offsets_always_ascend_and_the_last_assignment_stands(
             assert before.start_offset < after.start_offset
 
 
-def test_the_checkpoint_is_kafkas_text() -> None:
+def test_the_checkpoint_has_kafkas_format() -> None:
     entries = [EpochEntry(0, 0), EpochEntry(3, 1041)]
     assert encode_checkpoint(entries) == b"0\n2\n0 0\n3 1041\n"
     assert decode_checkpoint(b"0\n2\n0 0\n3 1041\n") == entries
@@ -154,7 +152,7 @@ def test_the_checkpoint_is_kafkas_text() -> None:
 
 
 @given(st.lists(st.builds(EpochEntry, st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1))))
-def test_checkpoints_come_back(entries: list[EpochEntry]) -> None:
+def test_checkpoints_round_trip(entries: list[EpochEntry]) -> None:
     assert decode_checkpoint(encode_checkpoint(entries)) == entries
 
 
@@ -186,7 +184,7 @@ def test_a_malformed_checkpoint_is_corrupt(content: bytes) -> None:
         decode_checkpoint(content)
 
 
-def test_each_change_is_to_be_saved_and_nothing_else() -> None:
+def test_only_changes_are_saved() -> None:
     epochs = LeaderEpochs()
     changes: list[Callable[[], object]] = [
         lambda: epochs.assign(3, 10),

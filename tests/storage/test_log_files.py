@@ -35,9 +35,7 @@ def disk() -> FaultyDisk:
         lambda files: files.remove_tree("/d"),
     ],
 )
-def test_no_path_is_used_after_the_log_was_closed(
-    disk: FaultyDisk, use: Callable[[LogFiles], object]
-) -> None:
+def test_a_closed_log_uses_no_path(disk: FaultyDisk, use: Callable[[LogFiles], object]) -> None:
     files = LogFiles(disk)
     files.close(CLOSED)
     with pytest.raises(LogClosed, match="it was closed"):
@@ -45,7 +43,7 @@ def test_no_path_is_used_after_the_log_was_closed(
     assert disk.list("/d") == ["a"]
 
 
-def test_a_log_that_is_closed_neither_gets_nor_closes_the_open_files_of_others(disk: FaultyDisk) -> None:
+def test_a_closed_log_neither_gets_nor_closes_the_open_files_of_others(disk: FaultyDisk) -> None:
     cache = FileCache(disk)
     ended, other = cache.for_log(), cache.for_log()
     pinned = ended.pin("/d/a")
@@ -61,7 +59,7 @@ def test_a_log_that_is_closed_neither_gets_nor_closes_the_open_files_of_others(d
 
 
 class SlowDisk(FaultyDisk):
-    """Opening a file takes until the test lets it end."""
+    """Opening a file blocks until the test releases it."""
 
     def __init__(self) -> None:
         super().__init__(Random(1))
@@ -75,7 +73,7 @@ class SlowDisk(FaultyDisk):
 
 
 def test_closing_waits_for_a_thread_that_is_using_a_path() -> None:
-    """Its check came before: the directory must not get another name before the use has ended."""
+    """The thread has already checked: the directory must not be renamed before the use has ended."""
     disk = SlowDisk()
     files = LogFiles(disk)
     opening = threading.Thread(target=lambda: files.open("/d/a", create=True))

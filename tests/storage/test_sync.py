@@ -1,4 +1,4 @@
-"""A sync that ends in any other way than well is never taken for one that ended well."""
+"""A failed sync never counts as a successful one, however it failed."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def job(before: SyncJob | None, *directories: str) -> SyncJob:
     return SyncJob(Broken(), (), directories, end_offset=1, generation=0, before=before)
 
 
-def test_a_job_that_ends_with_a_bug_fails_those_that_rely_on_it() -> None:
+def test_a_sync_job_that_raises_fails_the_jobs_that_rely_on_it() -> None:
     first = job(None, "/d")
     second = job(first)
     with pytest.raises(ValueError, match="/d"):
@@ -24,7 +24,7 @@ def test_a_job_that_ends_with_a_bug_fails_those_that_rely_on_it() -> None:
         second.run()
 
 
-def test_a_job_covers_names_while_one_does_that_it_relies_on() -> None:
+def test_a_sync_job_covers_names_while_a_job_that_it_relies_on_covers_them() -> None:
     first = job(None, "/d")
     assert first.covers_names
     assert job(first).covers_names

@@ -1,4 +1,4 @@
-"""One sync of a whole file system, and where it can be relied on."""
+"""One sync of a whole file system, and the file systems on which it reports failures."""
 
 import ctypes
 import errno
@@ -27,15 +27,15 @@ def opened(tmp_path: Path) -> RealVolume:
     return found
 
 
-def test_everything_on_a_file_system_can_be_synced_at_once(opened: RealVolume) -> None:
+def test_a_whole_file_system_is_synced_at_once(opened: RealVolume) -> None:
     opened.sync()
     opened.close()
 
 
-def test_failed_writes_are_asked_for_with_the_descriptor_that_was_opened_first(
+def test_failed_writes_are_reported_on_the_descriptor_that_was_opened_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel reports a failed write to a descriptor that is opened later only if nobody has been told of it yet."""
+    """The kernel reports a failed write to a descriptor that is opened later only if it has not been reported yet."""
     asked: list[str] = []
 
     def syncfs(fd: int) -> int:
@@ -64,14 +64,14 @@ def test_the_type_of_a_file_system_is_that_of_the_mount(mount: int, expected: st
 
 
 @pytest.mark.parametrize("kind", ["fuse.sshfs", "fuseblk", "nfs4", "overlay", None])
-def test_a_file_system_that_is_not_known_to_report_failed_writes_is_not_synced_as_a_whole(
+def test_a_file_system_not_known_to_report_failed_writes_is_not_synced_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str | None
 ) -> None:
     monkeypatch.setattr(volume, "_type_of", lambda _fd: kind)
     assert open_volume(str(tmp_path)) is None
 
 
-def test_a_directory_of_another_file_system_is_not_held(tmp_path: Path, opened: RealVolume) -> None:
+def test_a_directory_on_another_file_system_is_not_covered(tmp_path: Path, opened: RealVolume) -> None:
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-1").symlink_to("/proc/self")
     assert [opened.holds(f"{tmp_path}/{name}") for name in ("t-0", "t-1", "t-2")] == [True, False, False]

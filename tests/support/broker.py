@@ -1,4 +1,4 @@
-"""A real broker process for tests: started, waited for, killed and started again.
+"""A real broker process for tests: started, awaited, killed and restarted.
 
 The broker is the installed command in a process of its own, so that SIGKILL means what it means to a user. Only
 processes started here are ended, each by its own id.
@@ -22,13 +22,13 @@ from typing import IO
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 20.0
 
-# Below the range that the kernel hands to outgoing connections, so that nobody takes a dead broker's port.
+# Below the range that the kernel hands to outgoing connections, so that no client takes a dead broker's port.
 _PORTS = range(15_000, 31_000)
 _ADDRESS = re.compile(r"(\d+\.\d+\.\d+\.\d+|localhost|\[::1\]):(\d+)")
 
 
 class BrokerFailed(Exception):
-    """The broker did not get ready; the message carries what it wrote."""
+    """The broker did not become ready; the message has its output."""
 
 
 class BrokerProcess:
@@ -54,7 +54,7 @@ class BrokerProcess:
         self._directory = directory
         # Many brokers run at once, and one admin port of the default number is not theirs to share.
         self._settings = {"penstock.admin.listener": "", **(settings or {})}
-        self._arguments = list(arguments)
+        self.arguments = list(arguments)
         self._host = host
         self._environment = dict(environment or {})
         self._within = list(within)
@@ -98,14 +98,14 @@ class BrokerProcess:
         return self
 
     def launch(self) -> None:
-        """Start and do not wait: for whoever wants to kill a broker that is still starting."""
+        """Start and do not wait, to kill a broker that is still starting."""
         assert not self.is_running, "the broker runs already"
         self._directory.mkdir(parents=True, exist_ok=True)
         command = [*self._within, sys.executable, "-m", "penstock.cli.main", "up"]
         command += ["--listen", self.bootstrap, "--data", str(self.data_dir)]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]
-        command += self._arguments
+        command += self.arguments
         with self.log_path.open("a") as errors:
             errors.write(f"--- {' '.join(command)}\n")
             errors.flush()
@@ -145,11 +145,11 @@ class BrokerProcess:
                 return
 
     def kill(self) -> None:
-        """SIGKILL: what a crash looks like to everyone else."""
+        """SIGKILL: a crash."""
         self._end(signal.SIGKILL)
 
     def terminate(self) -> int:
-        """SIGTERM, the graceful stop; gives back the exit code."""
+        """SIGTERM, the graceful stop; returns the exit code."""
         return self._end(signal.SIGTERM)
 
     def stop(self) -> None:
@@ -182,7 +182,7 @@ class BrokerProcess:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """What a process has used so far, on all its threads; 0 where the system does not tell."""
+    """The CPU time of a process so far, on all its threads; 0 where the system does not report it."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -190,7 +190,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now, outside the kernel's own choice for clients."""
+    """A free port outside the kernel's range for outgoing connections."""
     for _ in range(1000):
         port = random.SystemRandom().choice(_PORTS)
         with socket.socket() as probe, contextlib.suppress(OSError):

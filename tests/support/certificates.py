@@ -1,4 +1,4 @@
-"""Certificates for tests, made on the spot: an authority, and keys that it vouches for."""
+"""Certificates generated for tests: an authority, and the certificates that it issues."""
 
 import datetime as dt
 import ipaddress

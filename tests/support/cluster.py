@@ -92,7 +92,7 @@ class ClusterProcesses:
         eventually(lambda: all(map(are_known_to, self.nodes.values())), f"{topic} is led by {leaders}")
 
     def controller(self) -> int:
-        """The node that leads the metadata quorum. Metadata does not tell: any broker takes admin requests."""
+        """The node that leads the metadata quorum. Metadata does not name it: any broker accepts admin requests."""
         with RequestClient(self.bootstrap) as client:
             return read_quorum(client).leader
 
@@ -102,14 +102,14 @@ class ClusterProcesses:
         return [set(partitions[number].isrs) for number in sorted(partitions)]
 
     def _partitions(self, topic: str, bootstrap: str | None) -> dict[int, PartitionMetadata]:
-        """A new client for each look: one that knows of brokers that are stopped may ask one of those, and fail."""
+        """A new client for each request: an older one may ask a stopped broker, and fail."""
         admin = AdminClient({"bootstrap.servers": bootstrap or self.bootstrap, "log_level": 0})
         return dict(admin.list_topics(topic, timeout=10).topics[topic].partitions)
 
     def await_in_sync(self, topic: str) -> None:
         """Until every running node knows that every running node is in sync with every partition.
 
-        One that was cut off believes for a while that all is as it was.
+        One that was cut off has outdated metadata for a while.
         """
         running = {number: node for number, node in self.nodes.items() if node.is_running}
 
@@ -149,7 +149,7 @@ def running_cluster(
 
 
 def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 60) -> None:
-    """Look until it is so; other processes tell nobody when they are done."""
+    """Poll until it is true: other processes send no notification."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
@@ -157,7 +157,7 @@ def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 60) 
 
 
 def retry_while_coordinator_moves(call: Callable[[], T]) -> T:
-    """Call again while the group's coordinator is being replaced: librdkafka reports that to its caller."""
+    """Retry while the group's coordinator is being replaced: librdkafka reports that to its caller."""
     results: list[T] = []
 
     def is_done() -> bool:

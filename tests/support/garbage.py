@@ -1,6 +1,6 @@
-"""Keeps the garbage collector away from what collection makes, which lives as long as the run.
+"""Keeps the garbage collector away from the objects of the collection, which live as long as the run.
 
-Fifteen thousand tests and their modules are a million objects: to look through them takes a tenth of a second, each
+Fifteen thousand tests and their modules are a million objects: a full collection takes a tenth of a second, each
 time that a test asks for a collection or Python thinks it is time for one.
 """
 
@@ -21,4 +21,4 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_unconfigure() -> None:
-    gc.unfreeze()  # some libraries complain at exit about objects of theirs that nobody collected
+    gc.unfreeze()  # some libraries warn at exit about uncollected objects

@@ -1,9 +1,9 @@
-"""A private network on this machine whose cables can be pulled: each broker in a network namespace of its own.
+"""A private network on this machine with injectable faults: each broker in a network namespace of its own.
 
 One bridge joins the host (the last address) and the nodes (an address each); the addresses are of 198.18.0.0/15, which
-is reserved for such tests, and the bridge has no way out. All names carry the id of this process, and what was made is
-unmade in reverse order. One direction is cut where the kernel resolves neighbours: an entry with a hardware address
-that nobody has sends every packet to nobody, silently, as a real network does, and needs no packet filter.
+is reserved for such tests, and the bridge has no way out. All names carry the id of this process, and everything
+created is removed in reverse order. One direction is cut where the kernel resolves neighbours: an entry with a hardware
+address that no node has drops every packet silently, as a real network does, and needs no packet filter.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 
-HOST = 0  # the number of whoever runs the tests, beside the nodes, which are numbered from 1
+HOST = 0  # the number of the host that runs the tests; the nodes are numbered from 1
 
 _RANGE = ipaddress.ip_network("198.18.0.0/15")
 _NOBODY = "02:00:00:00:00:01"
@@ -54,7 +54,7 @@ class NamespaceNetwork:
         return str(self._addresses[node - 1])
 
     def command_within(self, node: int) -> list[str]:
-        """What to put before a command: it replaces itself, so the process id is the command's own."""
+        """The prefix of a command: it execs the command, so the process id is the command's own."""
         return ["ip", "netns", "exec", self._namespace(node)]
 
     # -- faults
@@ -66,7 +66,7 @@ class NamespaceNetwork:
         _ip("link", "set", self._cable(node), "up")
 
     def silence(self, speaker: int, listeners: Iterable[int]) -> None:
-        """What a speaker sends to these does not arrive any more; what they send to it does."""
+        """Packets of a speaker to these nodes are lost; packets in the other direction arrive."""
         for listener in listeners:
             if listener != speaker:
                 self._neighbour("replace", speaker, listener, "lladdr", _NOBODY, "nud", "permanent")
@@ -77,14 +77,14 @@ class NamespaceNetwork:
                 self._neighbour("delete", speaker, listener)
 
     def shape(self, node: int, how: str) -> None:
-        """Make what goes to a node late ("delay") or little ("narrow")."""
+        """Delay packets to a node ("delay") or limit their rate ("narrow")."""
         _run("tc", "qdisc", "add", "dev", self._cable(node), "root", *_SHAPES[how])
 
     def unshape(self, node: int) -> None:
         _run("tc", "qdisc", "delete", "dev", self._cable(node), "root")
 
     def can_shape(self, how: str) -> bool:
-        """Whether this machine's kernel knows how; asked of the bridge's own queue, where nothing happens yet."""
+        """Whether this machine's kernel supports it; tried on the bridge's own queue, which is unused yet."""
         if shutil.which("tc") is None or _failure(
             "tc", "qdisc", "add", "dev", self._bridge, "root", *_SHAPES[how]
         ):
@@ -121,7 +121,7 @@ def namespace_network() -> Iterator[NamespaceNetwork]:
 
 
 def why_no_namespaces() -> str | None:
-    """Why this machine gives us no network namespaces; None when it does."""
+    """Why this machine has no network namespaces for tests; None if it has."""
     if shutil.which("ip") is None:
         return "there is no `ip` command (iproute2)"
     name = f"ps{os.getpid()}try"
@@ -160,6 +160,6 @@ def _run(*command: str) -> str:
 
 
 def _failure(*command: str) -> str:
-    """What a command that may fail said when it failed; empty when it did not."""
+    """The error output of a failed command; empty if it succeeded."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     return (done.stderr.strip() or f"code {done.returncode}") if done.returncode else ""

@@ -1,4 +1,4 @@
-"""What the tests with real processes share: the broker of a session, its log when a test fails, missing tools.
+"""Shared by the tests with real processes: the broker of a session, its log when a test fails, missing tools.
 
 Loaded by `tests/conftest.py`, so that the summary also appears where xdist's workers ran the tests.
 """
@@ -20,7 +20,7 @@ from tests.support.broker import BrokerProcess
 from tools.setup_interop import JAVA_CLIENT
 from tools.setup_spark_connector import connector_jars
 
-# A tool that `tools/setup_*.py` could not install, and what a person would have to run.
+# A tool that `tools/setup_*.py` could not install, and the command to install it.
 INSTALL_COMMANDS = {
     "chromium": "sudo apt-get install -y chromium",
     "kcat": "sudo apt-get install -y kcat",
@@ -33,7 +33,7 @@ _running: list[BrokerProcess] = []
 
 
 def require_tool(tool: str) -> str:
-    """The tool's path. Where it is missing and could not be installed, its tests are skipped, and that is told."""
+    """The tool's path. Where it is missing and could not be installed, its tests are skipped with a report."""
     path = shutil.which(tool)
     if path is None:
         pytest.skip(_MISSING.format(tool=tool, command=INSTALL_COMMANDS[tool]))
@@ -59,7 +59,7 @@ def require_spark_connector() -> list[str]:
 def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """One broker for all interop tests of this worker: every test makes its own topics."""
     settings = {
-        # Kafka's default gives the members of a new group three seconds to come; here nobody waits for others.
+        # By default a new group waits three seconds for more members; here it does not wait.
         "group.initial.rebalance.delay.ms": "0",
         # Tests write records of years ago, and the broker lives long enough for its sweep to find them. Retention
         # itself stays at its default: tests look at what topics inherit.
@@ -78,7 +78,7 @@ def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
 
 @contextlib.contextmanager
 def running_broker(directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[BrokerProcess]:
-    """A started broker; its log is shown when a test fails meanwhile. It is killed at the end, which takes no time."""
+    """A started broker; its log is shown if a test fails. It is killed at the end, which is quick."""
     broker = BrokerProcess(directory, settings=settings)
     _running.append(broker)
     try:
@@ -113,7 +113,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell what crashes and failovers measured and, in the last lines, what was not run and what would let it."""
+    """Report the measurements of crashes and failovers and, last, the skipped tests and how to enable them."""
     not_run = []
     for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
         if isinstance(report, pytest.TestReport) and report.when == "teardown":

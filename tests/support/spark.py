@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the session's log lines are."""
+    """The path of the session's log."""
     return tmp_path_factory.mktemp("spark") / "spark.log"
 
 

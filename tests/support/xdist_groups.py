@@ -1,10 +1,10 @@
 """How `pytest -n 3 --dist loadgroup` spreads the tests: by file, or by group where a file names one, long ones first.
 
-The tests of a file share its fixtures, which are brokers, and a group shares more, such as a JVM: each is made once if
-one worker runs them all. What takes long begins first, so that no worker is left alone with it at the end.
+The tests of a file share its fixtures, which are brokers, and a group shares more, such as a JVM: each is created once
+if one worker runs them all. Long tests begin first, so that no worker is left alone with one at the end.
 
 pytest-xdist 3.8 passes the group on in an attribute that pytest 9.2 no longer reads, and then spreads the tests of a
-group over all workers without a word. Here the group is read from the test's file.
+group over all workers silently. Here the group is read from the test's file.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 from tools.setup_peers import KAFKA_VERSIONS, first_that, pom
 
 
-def test_the_newest_version_that_can_be_had_is_taken() -> None:
+def test_the_newest_available_version_is_used() -> None:
     tried: list[str] = []
 
     def has(version: str) -> bool:

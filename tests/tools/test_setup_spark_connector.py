@@ -7,7 +7,7 @@ from tools.setup_spark_connector import Jar, NotFetched, Outcome, choose, connec
 JARS = (Jar(name="g:a", versions=("4.3.0", "4.2.0", "4.0.0")), Jar(name="g:b", versions=("1",)))
 
 
-def test_of_each_jar_the_best_version_that_there_is_is_taken() -> None:
+def test_the_best_available_version_of_each_jar_is_used() -> None:
     there = {"g:a:4.2.0", "g:a:4.0.0", "g:b:1"}
     asked: list[str] = []
 
@@ -19,12 +19,12 @@ def test_of_each_jar_the_best_version_that_there_is_is_taken() -> None:
     assert asked == ["g:a:4.3.0", "g:a:4.2.0", "g:b:1"]
 
 
-def test_a_jar_that_exists_in_no_version_is_named() -> None:
+def test_a_jar_without_any_version_is_reported_by_name() -> None:
     with pytest.raises(NotFetched, match=r"none of the versions 4\.3\.0, 4\.2\.0, 4\.0\.0 of g:a"):
         choose(JARS, lambda _: Outcome.ABSENT)
 
 
-def test_a_repository_that_cannot_be_reached_is_not_asked_again() -> None:
+def test_an_unreachable_repository_is_not_retried() -> None:
     asked: list[str] = []
 
     def take(coordinates: str) -> Outcome:

@@ -86,7 +86,7 @@ def test_the_end_of_a_transaction_that_its_log_refuses_is_written_when_the_log_t
             completions._markers = NoRoomAfterwards(completions._markers, log)
             await producer.write(topic, b"v")
             assert await producer.end(commit=True) is ErrorCode.NONE
-            await until(lambda: "Retrying to store the end of a transaction" in caplog.text)
+            await until(lambda: "Retrying to persist the completion of a transaction" in caplog.text)
             assert await producer.init() is ErrorCode.CONCURRENT_TRANSACTIONS
             log.configure(usual)
             await at_rest(live, producer)

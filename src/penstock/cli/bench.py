@@ -15,7 +15,7 @@ else:
     CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
     def bench() -> None:
-        """Measure the broker (only in a checkout of the source)."""
+        """Benchmark against this machine's limits and other brokers (only in a source checkout)."""
         raise UsageError(
             "the benchmark is not part of this installation. Clone the source of Penstock, run `make install` in it, "
             "then `.venv/bin/penstock bench`"

@@ -61,7 +61,7 @@ def describe(
     target: Target,
     *,
     kind: Kind = _Kind,
-    name: str | None = typer.Argument(None, help="The topic's name or the broker's number."),
+    name: str | None = typer.Argument(None, metavar="NAME", help="Topic name or broker id."),
     show_all: bool = typer.Option(False, "--all", help="Show settings at their default too."),
     as_json: bool = AsJson,
 ) -> None:
@@ -76,6 +76,7 @@ def describe(
       penstock config describe brokers
       penstock config describe broker-logger
     """
+    from penstock.cli.connect.requests import check_error
     from penstock.protocol.messages import describe_configs as api
 
     with target.requests() as client:
@@ -85,7 +86,7 @@ def describe(
         )
         request = api.DescribeConfigsRequest(resources=[resource])
         result = _ask(client, kind, owner, request).results[0]
-    _check(result, f"cannot read the settings of {kind} {owner}")
+    check_error(result, f"cannot read the settings of {kind} {owner}".rstrip())
     shown = [
         {
             "name": each.name,
@@ -155,6 +156,7 @@ def subtract(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Sett
 
 
 def _alter(target: Target, kind: Kind, arguments: list[str], operation: Operation) -> None:
+    from penstock.cli.connect.requests import check_error
     from penstock.protocol.messages import incremental_alter_configs as api
 
     name, changes = parse_arguments(kind, arguments, operation)
@@ -172,7 +174,7 @@ def _alter(target: Target, kind: Kind, arguments: list[str], operation: Operatio
         )
         request = api.IncrementalAlterConfigsRequest(resources=[resource])
         result = _ask(client, kind, owner, request).responses[0]
-    _check(result, f"cannot change {kind} {owner}")
+    check_error(result, f"cannot change {kind} {owner}".rstrip())
     for key, value in changes.items():
         print(f"{kind} {owner}".rstrip() + ": " + _describe_change(operation, key, value))
 
@@ -182,14 +184,6 @@ def _ask(client: "RequestClient", kind: Kind, owner: str, request: Any) -> Any:
     return (
         client.ask_broker(int(owner), request) if kind.startswith("broker") and owner else client.ask(request)
     )
-
-
-def _check(result: Any, action: str) -> None:
-    from penstock.protocol.errors import ErrorCode
-
-    if result.error_code:
-        reason = result.error_message or ErrorCode(result.error_code).name
-        raise CommandError(f"{action.rstrip()}: {reason}")
 
 
 def _check_known(names: Iterable[str]) -> None:
@@ -262,7 +256,7 @@ def _check_name(client: "RequestClient", kind: Kind, name: str | None) -> str:
 @app.command("list")
 def list_(
     *,
-    pattern: str = typer.Argument("", help="List only settings whose name contains this."),
+    pattern: str = typer.Argument("", metavar="PATTERN", help="List only settings whose name contains this."),
     scope: Literal["all", "broker", "topic", "group"] = typer.Option(
         "all", help="List only settings of this scope."
     ),

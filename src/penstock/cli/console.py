@@ -22,7 +22,7 @@ def console(
     target: Target,
     *,
     listen: str = typer.Option(
-        LISTEN_DEFAULT, metavar="HOST:PORT", help="Listen for browsers here; port 0 takes a free one."
+        LISTEN_DEFAULT, metavar="HOST:PORT", help="Listen for browsers here; port 0 picks a free port."
     ),
     allow_host: list[str] = typer.Option(
         [],

@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+import msgspec
 import typer
 
 AsJson: bool = typer.Option(False, "--json", help="Print JSON instead of a table.")
@@ -12,15 +14,13 @@ _COLUMN_GAP = "  "
 
 def print_json(value: object) -> None:
     """Print one JSON document on one line."""
-    import msgspec
-
     print(msgspec.json.encode(value).decode())
 
 
 def print_result(
     value: object,
     columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
+    rows: Sequence[Any],
     *,
     as_json: bool,
     empty: str | None = None,
@@ -34,12 +34,14 @@ def print_result(
         print(empty)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Any]) -> None:
     """Print a table that fits the terminal; elsewhere plain columns that are never cut, for grep and awk.
 
-    None is printed as a dash, so that columns can be counted.
+    A row is a sequence of cells, or a Struct with a field for each column. None is printed as a dash, so that columns
+    can be counted.
     """
-    cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    lines = (msgspec.structs.astuple(row) if isinstance(row, msgspec.Struct) else row for row in rows)
+    cells = [["-" if cell is None else str(cell) for cell in line] for line in lines]
     if sys.stdout.isatty():
         _print_rich(columns, cells)
         return

@@ -2,8 +2,11 @@
 
 import importlib
 from collections.abc import Sequence
+from typing import Any
 
 import typer
+from typer.core import TyperArgument
+from typer.main import get_command
 
 import penstock
 from penstock.cli.errors import EXIT_USAGE, CommandError, UsageError, one_line
@@ -29,6 +32,8 @@ _COMMANDS = {
     "bench": "bench",
 }
 
+_HELP_FLAGS = ["-h", "--help"]
+
 _HELP = """A message broker that speaks Kafka's protocol and keeps every record that it acknowledged.
 
 Run the first of these in one terminal and the others in a second one:
@@ -43,7 +48,9 @@ Run the first of these in one terminal and the others in a second one:
 def run_parsed(arguments: Sequence[str]) -> int:
     """Run the command of the arguments and give its exit code."""
     try:
-        result = build_app(arguments)(list(arguments), prog_name="penstock", standalone_mode=False)
+        command = get_command(_build_app(arguments))
+        _tidy_help(command)
+        result = command(list(arguments), prog_name="penstock", standalone_mode=False)
     except typer.TyperException as error:
         if not error.format_message():  # a group of commands without a command has shown its help
             return EXIT_USAGE
@@ -54,14 +61,14 @@ def run_parsed(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0  # a `typer.Exit` comes back as its exit code
 
 
-def build_app(arguments: Sequence[str]) -> typer.Typer:
+def _build_app(arguments: Sequence[str]) -> typer.Typer:
     """Build the parser of one command, or of all of them for the help."""
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": _HELP_FLAGS},
     )
     app.callback()(_options)
     asked = arguments[0] if arguments and arguments[0] in _COMMANDS else None
@@ -69,6 +76,21 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
         if asked in (None, name):
             _add_command(app, name)
     return app
+
+
+def _tidy_help(command: Any) -> None:
+    """Remove from the help: the Python type (`<bool>`) of flags and arguments, and the parentheses of defaults."""
+    for each in command.get_params(typer.Context(command, help_option_names=_HELP_FLAGS)):
+        if isinstance(each, TyperArgument) or each.is_flag:
+            each.display_type_rich = _no_type
+        if isinstance(each.show_default, str):
+            each.help, each.show_default = f"{each.help} \\[default: {each.show_default}]", False
+    for each in getattr(command, "commands", {}).values():
+        _tidy_help(each)
+
+
+def _no_type(ctx: object) -> None:
+    del ctx
 
 
 def _add_command(app: typer.Typer, name: str) -> None:

@@ -139,7 +139,7 @@ def run(
 ) -> None:
     """Run a pipeline until Ctrl-C or SIGTERM, or with --once until everything is read.
 
-    On a signal each query finishes its batch; a second signal does not wait. The next run continues from there.
+    On a signal each query finishes its batch; a second signal stops immediately. The next run continues from there.
 
     For example:
 

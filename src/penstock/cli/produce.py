@@ -38,9 +38,9 @@ Advance = Callable[[int], None]
 def produce(
     target: Target,
     *,
-    topic: str | None = typer.Argument(None, help="The topic; without it, the command lists them and asks."),
+    topic: str | None = typer.Argument(None, metavar="TOPIC", help="Topic name (prompts if omitted)."),
     file: list[str] = typer.Option([], metavar="PATH", help="Send the lines of this file (repeatable)."),
-    key: str | None = typer.Option(None, help="Give every record this key."),
+    key: str | None = typer.Option(None, metavar="KEY", help="Give every record this key."),
     key_separator: str | None = typer.Option(
         None, metavar="TEXT", help="Split each line into KEY and VALUE at the first occurrence of this text."
     ),
@@ -56,7 +56,9 @@ def produce(
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = typer.Option(
         "none", help="Compress batches with this codec."
     ),
-    acks: Literal["0", "1", "all"] = typer.Option("all", help="Wait until this many replicas have a record."),
+    acks: Literal["0", "1", "all"] = typer.Option(
+        "all", help="Acknowledgements to wait for, as in Kafka's acks."
+    ),
     timeout: float = typer.Option(
         30.0, min=0.1, metavar="SECONDS", help="Give up on a record after this time."
     ),
@@ -173,7 +175,6 @@ class _Sender:
         self, producer: Any, topic: str, partition: int, headers: list[tuple[str, bytes | None]]
     ) -> None:
         self._producer = producer
-        self._kafka_exception = KafkaException
         self._topic = topic
         self._partition = partition
         self._headers = headers or None
@@ -199,7 +200,7 @@ class _Sender:
                 )
             except BufferError:  # the queue of the client is full: let it send
                 self._serve(self._producer.poll, 0.5)
-            except self._kafka_exception as error:
+            except KafkaException as error:
                 self._serve(self._producer.poll, 0)  # gives the reason of a fatal error
                 self._note_failure(error.args[0])
                 return
@@ -221,9 +222,9 @@ class _Sender:
         """
         try:
             serve(timeout_s)
-        except (self._kafka_exception, SystemError) as error:
+        except (KafkaException, SystemError) as error:
             fatal = error.__cause__ if isinstance(error, SystemError) else error
-            if not isinstance(fatal, self._kafka_exception):
+            if not isinstance(fatal, KafkaException):
                 raise
             self._note_failure(fatal.args[0])
             return True

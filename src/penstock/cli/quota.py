@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import msgspec
 import typer
 
+from penstock.cli.connect.requests import check_error
 from penstock.cli.connect.target import Target, connects
-from penstock.cli.errors import CommandError, UsageError
+from penstock.cli.errors import UsageError
 from penstock.cli.options import takes
 from penstock.cli.output import AsJson, print_result
-from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import alter_client_quotas as altering
 from penstock.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from penstock.security.quotas import entities
@@ -29,7 +29,7 @@ _KEYS = {
 
 
 class EntityOptions(msgspec.Struct, frozen=True, kw_only=True):
-    user: str | None = typer.Option(None, metavar="NAME", help=f"Apply to a user; {DEFAULT}: to all others.")
+    user: str | None = typer.Option(None, metavar="USER", help=f"Apply to a user; {DEFAULT}: to all others.")
     client_id: str | None = typer.Option(
         None, "--client", metavar="ID", help=f"Apply to a client id; {DEFAULT}: to all others."
     )
@@ -77,7 +77,7 @@ def list_(target: Target, *, as_json: bool = AsJson) -> None:
 def set_(
     options: EntityOptions,
     target: Target,
-    limits: list[str] = typer.Argument(metavar="KEY=VALUE…", help="Quotas by Kafka's names, or in short."),
+    limits: list[str] = typer.Argument(metavar="KEY=VALUE", help="Quotas by Kafka's names, or in short."),
 ) -> None:
     """Limit bytes per second, request time in percent, partition changes per second, connections per second.
 
@@ -100,7 +100,7 @@ def set_(
 def remove(
     options: EntityOptions,
     target: Target,
-    keys: list[str] = typer.Argument(metavar="KEY…", help="Quotas by Kafka's names, or in short."),
+    keys: list[str] = typer.Argument(metavar="KEY", help="Quotas by Kafka's names, or in short."),
 ) -> None:
     """Remove quotas."""
     ops = [altering.OpData(key=_KEYS.get(key, key), remove=True) for key in keys]
@@ -129,8 +129,6 @@ def _alter(target: Target, entity: dict[str, str | None], ops: list[altering.OpD
     entry = altering.RequestEntryData(entity=parts, ops=ops)
     with target.requests() as client:
         result = client.ask(altering.AlterClientQuotasRequest(entries=[entry])).entries[0]
-    if result.error_code:
-        reason = result.error_message or ErrorCode(result.error_code).name
-        raise CommandError(f"cannot change the quotas of {_describe(entity)}: {reason}")
+    check_error(result, f"cannot change the quotas of {_describe(entity)}")
     for op in ops:
         print(f"{_describe(entity)}: {op.key} is {'removed' if op.remove else _number(op.value)}")

@@ -25,14 +25,14 @@ _PARTITIONS_MAX, _REPLICAS_MAX = 100_000, 10_000  # the limits of librdkafka
 def create(
     target: Target,
     *,
-    name: str = typer.Argument(help="The topic."),
+    name: str = typer.Argument(metavar="TOPIC", help="Topic name."),
     partitions: int | None = typer.Option(
         None,
         min=1,
         max=_PARTITIONS_MAX,
         metavar="N",
         show_default="the broker's num.partitions",
-        help="Create this many partitions.",
+        help="Number of partitions.",
     ),
     replication_factor: int | None = typer.Option(
         None,
@@ -40,12 +40,12 @@ def create(
         max=_REPLICAS_MAX,
         metavar="N",
         show_default="the broker's default.replication.factor",
-        help="Keep this many replicas of each.",
+        help="Replication factor of the topic.",
     ),
     config: list[str] = typer.Option(
-        [], "--config", "-c", metavar="KEY=VALUE", help="Set a property of the topic (repeatable)."
+        [], "--config", "-c", metavar="KEY=VALUE", help="Topic config override (repeatable)."
     ),
-    if_not_exists: bool = typer.Option(False, "--if-not-exists", help="Do nothing when the topic exists."),
+    if_not_exists: bool = typer.Option(False, "--if-not-exists", help="Do nothing if the topic exists."),
 ) -> None:
     """Create a topic.
 
@@ -100,7 +100,7 @@ def list_(
 def describe(
     target: Target,
     *,
-    names: list[str] = typer.Argument(metavar="NAME...", help="The topics."),
+    names: list[str] = typer.Argument(metavar="TOPIC", help="Topic names."),
     as_json: bool = AsJson,
 ) -> None:
     """Show partitions, leaders, replicas, offsets and the settings that differ from the defaults."""
@@ -173,7 +173,7 @@ def _show(topic: dict[str, Any]) -> None:
 def alter(
     target: Target,
     *,
-    name: str = typer.Argument(help="The topic."),
+    name: str = typer.Argument(metavar="TOPIC", help="Topic name."),
     partitions: int = typer.Option(
         ..., min=1, max=_PARTITIONS_MAX, metavar="N", help="Raise the number of partitions to this."
     ),
@@ -194,7 +194,7 @@ def alter(
 def truncate(
     target: Target,
     *,
-    name: str = typer.Argument(help="The topic."),
+    name: str = typer.Argument(metavar="TOPIC", help="Topic name."),
     before: str = typer.Option(
         ..., metavar="OFFSET|end", help="Delete every record below this offset; `end`: all records."
     ),
@@ -223,7 +223,7 @@ def truncate(
 @app.command()
 @connects
 def delete(
-    target: Target, *, names: list[str] = typer.Argument(metavar="NAME...", help="The topics.")
+    target: Target, *, names: list[str] = typer.Argument(metavar="TOPIC", help="Topic names.")
 ) -> None:
     """Delete topics with all their records."""
     admin = target.admin()

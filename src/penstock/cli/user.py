@@ -19,7 +19,7 @@ from penstock.cli.output import AsJson, print_result
 app = typer.Typer(help="Add, list and remove users who log in with a password (SCRAM).", no_args_is_help=True)
 
 _MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-_Name: str = typer.Argument(help="The user's name.")
+_Name: str = typer.Argument(metavar="USER", help="User name.")
 _Mechanism: list[str] = typer.Option(
     [],
     "--mechanism",
@@ -39,8 +39,7 @@ def add(
     password: str | None = typer.Option(
         None,
         metavar="TEXT",
-        help="Set this password. Without it, the command prompts, or reads standard input: others can see the "
-        "arguments of a command.",
+        help="Password. Visible in the process list: without it, the command prompts or reads standard input.",
     ),
     mechanism: list[str] = _Mechanism,
     iterations: int = typer.Option(

@@ -23,6 +23,7 @@ _RENEW_AT = 0.85  # of the lifetime of a login
 
 class Connection(asyncio.Protocol):
     def __init__(self, client_id: str) -> None:
+        self.info = BrokerInfo(address="")  # after the handshake
         self._codec = ConnectionCodec(client_id)
         self._received = bytearray()
         self._lost: str | None = None
@@ -51,7 +52,7 @@ class Connection(asyncio.Protocol):
                 raise
         return connection
 
-    async def handshake(self, address: str, sasl: SaslSettings | None) -> BrokerInfo:
+    async def handshake(self, address: str, sasl: SaslSettings | None) -> None:
         """Fetch the broker's API versions, and log in if `sasl` is given.
 
         The connection is retired before its login expires: a new one is cheaper than a pause of this one.
@@ -69,7 +70,7 @@ class Connection(asyncio.Protocol):
         if step.session_lifetime_ms > 0:
             delay_s = step.session_lifetime_ms * _RENEW_AT / 1000
             self._expiry = asyncio.get_running_loop().call_later(delay_s, self._retire)
-        return step
+        self.info = step
 
     def _retire(self) -> None:
         """Take no new requests; those under way are still answered."""

@@ -19,8 +19,6 @@ class Connector(Protocol):
 
 
 class SocketConnector:
-    """Connects over the sockets of the event loop."""
-
     async def connect(
         self, make: Callable[[], P], host: str, port: int, *, tls: ssl.SSLContext | None = None
     ) -> P:

@@ -27,7 +27,6 @@ class DamagedPartition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
     @property
     def words(self) -> str:
-        """The ranges as text."""
         listed = ", ".join(
             f"{first} to {last}" if first < last else f"{first}" for first, last in self.ranges
         )

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
+
+K = TypeVar("K")
 
 # Kafka's own words are understood too.
 START: Final = ("start", "earliest")
@@ -55,10 +57,10 @@ def parse_position(text: str, now_ms: int, zone: tzinfo | None = None) -> Positi
         return Start()
     if text in END:
         return End()
-    if _is_number(text.removeprefix("offset:")):
+    if is_number(text.removeprefix("offset:")):
         number = int(text.removeprefix("offset:"))
         return Time(number) if number >= _TIMESTAMP_MS_MIN and text.isdecimal() else Offset(number)
-    if text[:1] == "-" and _is_number(text[1:]):
+    if text[:1] == "-" and is_number(text[1:]):
         return Last(int(text[1:]))
     if (ago := _AGO.fullmatch(text)) is not None:
         return Time(max(0, now_ms - int(ago[1]) * _UNITS_MS[ago[2]]))
@@ -74,18 +76,19 @@ def parse_position(text: str, now_ms: int, zone: tzinfo | None = None) -> Positi
         ) from None
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether it is an int64 in decimal digits, without a sign."""
     return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _INT64_MAX
 
 
 def first_offsets(
-    position: Position, starts: Mapping[int, int], ends: Mapping[int, int], at_time: Mapping[int, int]
-) -> dict[int, int]:
+    position: Position, starts: Mapping[K, int], ends: Mapping[K, int], at_time: Mapping[K, int]
+) -> dict[K, int]:
     """The offset to begin with in each partition, never outside of what is there.
 
     `at_time` is only looked at for a `Time`; -1 in it means that no record is so young.
     """
-    found: dict[int, int] = {}
+    found: dict[K, int] = {}
     for partition, end in ends.items():
         start = starts[partition]
         if isinstance(position, Start):

@@ -1,4 +1,4 @@
-"""The two queues of appends to a replica: those that are not written yet, and those that are not safe enough yet.
+"""The two queues of appends to a replica: appends not written yet, and written appends not acknowledged yet.
 
 When the disk is idle an append is written at once. While it is busy the records must wait for the next sync anyway: the
 appends of one turn of the event loop are written at its end, with one call (group commit).
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 QUEUED_MAX: Final = 256
 QUEUED_BYTES_MAX: Final = 16_384
-"""The limits of one group: writing it holds up the loop. A larger batch is written at once."""
+"""The limits of one group: writing it blocks the loop. A larger batch is written at once."""
 
 
 def resolve_below(waiting: list[Commit], end_offset: int) -> None:
@@ -50,7 +50,7 @@ def fail_all(waiting: list[Commit], error: LogError) -> None:
 
 
 class AppendQueue:
-    """The queues of one replica. The replica decides who may append, and up to which offset records are safe."""
+    """The queues of one replica. The replica decides which appends are allowed, and which offsets are safe."""
 
     __slots__ = ("_appender", "_queued", "_replica", "uncommitted", "undurable")
 
@@ -106,9 +106,7 @@ class AppendQueue:
         if isinstance(error, AppendRejected):
             commit.fail(error)
         elif error is not None:
-            _log.error(
-                "Check of a batch failed: partition=%s-%d", replica.topic, replica.partition, exc_info=error
-            )
+            _log.error("Check of a batch of %s-%d failed", replica.topic, replica.partition, exc_info=error)
             commit.fail(StorageError(f"the check of the batch failed: {error}"))
         else:
             refusal = replica.refusal(commit)

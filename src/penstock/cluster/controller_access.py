@@ -3,7 +3,7 @@
 The leader of the metadata quorum is the active controller. A request that finds no leader, or a former one, is retried
 until it is answered or times out.
 
-Requests of clients have a connection of their own: a topic that takes long to create must not delay a heartbeat.
+Clients' requests have a separate connection: a topic that takes long to create must not delay a heartbeat.
 """
 
 import asyncio

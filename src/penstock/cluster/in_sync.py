@@ -1,9 +1,9 @@
-"""A leader's view of its followers: which are in sync, and up to which offset all of them have the records. Pure.
+"""A leader's view of its followers: which are in sync, and up to which offset all of them have the records. No I/O.
 
 A follower has all records below its fetch offset on its disk. It is caught up if, within `lag_ms_max`, it had all that
-the leader had at its fetch. A caught-up follower belongs in the in-sync set. One that fetches committed records does
-not: it had them, and has lost them. The controller decides (`wanted`, `asked`, then `follow` or `refused`). Until it
-has, both the current and the requested set count, so that nothing is committed that a member of either lacks.
+the leader had at its fetch. A caught-up follower belongs in the in-sync set. A follower that fetches committed records
+does not: it had them, and has lost them. The controller decides (`wanted`, `asked`, then `follow` or `refused`). Until
+it has, both the current and the requested set count, so that nothing is committed that a member of either lacks.
 """
 
 from collections.abc import Callable

@@ -29,7 +29,7 @@ class Peers:
         self._channels: dict[tuple[int, str], PeerChannel] = {}
 
     def endpoint(self, broker_id: int) -> Endpoint:
-        """Where to reach a broker. Raises `NoSuchPeer`."""
+        """The endpoint of a broker. Raises `NoSuchPeer`."""
         broker = self._image.brokers.get(broker_id)
         endpoint = None if broker is None else broker.endpoint(self._listener)
         if endpoint is None:
@@ -46,7 +46,7 @@ class Peers:
             async with asyncio.timeout(_PROBE_MS_MAX / 1000):
                 connection = await self.connect(broker_id)
         except OSError as error:
-            return error.errno == errno.ECONNREFUSED  # several addresses give an error without a number
+            return error.errno == errno.ECONNREFUSED  # with several addresses the error has no errno
         except ProtocolError:
             return False
         connection.abort()
@@ -55,8 +55,8 @@ class Peers:
     def channel(self, broker_id: int, *, waits_for: str = "") -> "PeerChannel":
         """The shared connection to a broker.
 
-        Answers come in the order of requests, so requests that wait at the other end have a connection of their own,
-        for each thing that they wait for.
+        Responses come in the order of requests, so requests that wait at the other end have a separate connection, for
+        each thing that they wait for.
         """
         channel = self._channels.get((broker_id, waits_for))
         if channel is None:

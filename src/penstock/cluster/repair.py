@@ -150,7 +150,7 @@ class DamageRepairer:
 
 
 def repair(replica: Replica, damage: Damage, batches: Buffer) -> bool:
-    """Replace damaged batches by those of another replica, if they are the same. Raises `OSError`."""
+    """Replace damaged batches with another replica's, if they are the same batches. Raises `OSError`."""
     is_repaired = LogRepair(replica.log).repair(damage, batches)
     if is_repaired:
         replica.deps.flusher.sync(replica.log)

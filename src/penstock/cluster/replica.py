@@ -40,6 +40,7 @@ from penstock.storage.recovery.missing import report
 _log = logging.getLogger(__name__)
 
 _NO_EPOCH = -1
+_CLIENT = Origin.CLIENT  # in Python 3.11 it takes a call to get a member of an enum
 
 
 class Replica:
@@ -128,7 +129,8 @@ class Replica:
             if not self.is_replicated:
                 opened.producers.trust()
             if opened.losses:
-                _log.error("%s", report(PartitionName(self.topic, self.partition), opened.losses))
+                name = PartitionName(self.topic, self.partition)
+                _log.error("Lost records in %s-%d: %s", *name, report(name, opened.losses))
             if opened.damaged or opened.producers.unverified_from is not None:
                 self._suspect()
             if self.is_leader:
@@ -241,7 +243,7 @@ class Replica:
         now_ms: int,
         *,
         leader_epoch: int,
-        origin: Origin = Origin.CLIENT,
+        origin: Origin = _CLIENT,
         acks: int = ALL,
         permit: TransactionPermit | None = None,
     ) -> Commit:
@@ -249,7 +251,7 @@ class Replica:
 
         Raises nothing: a refused append is a commit that has failed with the `LogError`.
         """
-        commit = Commit(leader_epoch, acks, now_ms, len(records), origin is Origin.CLIENT, permit)
+        commit = Commit(leader_epoch, acks, now_ms, len(records), origin is _CLIENT, permit)
         refusal = self.refusal(commit)
         if refusal is not None:
             commit.fail(refusal)

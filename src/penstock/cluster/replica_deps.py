@@ -20,7 +20,7 @@ class ReplicaDeps(msgspec.Struct, eq=False):
     clock: Clock
     flusher: Flusher
     checks: Offload = msgspec.field(default_factory=InlineOffload)
-    """Where large batches are checked."""
+    """Runs the checks of large batches."""
     disk: DiskSpace = msgspec.field(default_factory=DiskSpace)
     lag_ms_max: Callable[[], int] = lambda: 30_000
     may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True

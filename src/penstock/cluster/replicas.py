@@ -231,7 +231,7 @@ class Replicas:
     async def _recover_suspects(self, changed: Collection[PartitionName]) -> set[PartitionId]:
         """Open the logs that an unclean shutdown may have left incomplete.
 
-        These are the logs that the journal names, those of topics that waive syncs, and replicated ones: missing
+        These are the logs named in the journal, logs of topics that waive syncs, and replicated logs: missing
         records must be known before a replica leads. The others are recovered on first use.
         """
         suspects = self._store.suspects
@@ -350,9 +350,9 @@ def _id_of(replica: Replica) -> PartitionId:
 
 
 class _Pacer:
-    """Lets the event loop serve others while the files of thousands of partitions are created.
+    """Lets the event loop run other tasks while the files of thousands of partitions are created.
 
-    The metadata quorum is among them: it takes a node that is silent for a second for dead.
+    The metadata quorum is among them: it considers a node dead that is silent for a second.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,7 +1,7 @@
 """Replication throttling: limits how fast lagging replicas catch up, for the sake of clients (KIP-73).
 
 A leader serves throttled replicas, and a follower fetches them, only while the rate is below the limit. In-sync
-replicas are never throttled, or they would fall out of sync; but their bytes count for the rate too.
+replicas are never throttled; otherwise they would fall out of sync. Their bytes count for the rate too.
 
 Which replicas: `leader.replication.throttled.replicas` and `follower.replication.throttled.replicas` of their topic,
 `*` or pairs partition:broker. How fast: `leader.replication.throttled.rate` and `follower.replication.throttled.rate`
@@ -19,7 +19,7 @@ ALL = "*"
 
 
 class MeanRate:
-    """Mean bytes a second over a window of samples, and over the length of one sample at least. Pure."""
+    """Mean bytes a second over a window of samples, and over the length of one sample at least. No I/O."""
 
     def __init__(self, sample_count: int, sample_ms: int) -> None:
         self._sample_count = sample_count

@@ -44,7 +44,7 @@ class Found(msgspec.Struct, frozen=True):
 class BrokerConfig:
     """Read a value with `config[PROPERTY]`; the properties are in `penstock.config.settings`."""
 
-    __slots__ = ("_cluster_wide", "_per_broker", "_static", "_values")
+    __slots__ = ("_values", "cluster_wide", "per_broker", "static")
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class BrokerConfig:
         cluster_wide: Mapping[str, str] | None = None,
         per_broker: Mapping[str, str] | None = None,
     ) -> None:
-        self._static = dict(static or {})
+        self.static = dict(static or {})
         self._values: dict[str, Value] = {}
-        for name, text in self._static.items():
+        for name, text in self.static.items():
             self._values[name] = known_broker_property(name).parse(text)
-        self._cluster_wide = self._overlay(cluster_wide or {})
-        self._per_broker = self._overlay(per_broker or {})
+        self.cluster_wide = self._overlay(cluster_wide or {})
+        self.per_broker = self._overlay(per_broker or {})
         _check_together(self)
 
     def __getitem__(self, prop: Property[T]) -> T:
@@ -67,8 +67,7 @@ class BrokerConfig:
     def with_dynamic(
         self, *, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]
     ) -> "BrokerConfig":
-        """The same static settings with other dynamic ones."""
-        return BrokerConfig(self._static, cluster_wide=cluster_wide, per_broker=per_broker)
+        return BrokerConfig(self.static, cluster_wide=cluster_wide, per_broker=per_broker)
 
     def for_listener(self, listener: str, prop: Property[T], mechanism: str | None = None) -> T:
         """The value of a setting for one listener, and for one SASL mechanism."""
@@ -83,9 +82,9 @@ class BrokerConfig:
         """All values of a setting with these names, the effective one first."""
         names = tuple(names)
         layers = (
-            (self._per_broker, ConfigSource.DYNAMIC_BROKER),
-            (self._cluster_wide, ConfigSource.DYNAMIC_DEFAULT_BROKER),
-            (self._static, ConfigSource.STATIC_BROKER),
+            (self.per_broker, ConfigSource.DYNAMIC_BROKER),
+            (self.cluster_wide, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            (self.static, ConfigSource.STATIC_BROKER),
         )
         for layer, source in layers:
             for name in names:
@@ -126,15 +125,6 @@ class BrokerConfig:
     def settings(self) -> Mapping[str, Value]:
         """The values set in any layer, without the table's defaults."""
         return self._values
-
-    def static_settings(self) -> Mapping[str, str]:
-        return self._static
-
-    def cluster_wide_settings(self) -> Mapping[str, str]:
-        return self._cluster_wide
-
-    def per_broker_settings(self) -> Mapping[str, str]:
-        return self._per_broker
 
     def _protocols(self) -> dict[str, str]:
         protocols = parse_protocol_map(self[network.LISTENER_SECURITY_PROTOCOL_MAP])
@@ -178,7 +168,6 @@ def load(text: str | None = None, settings: Iterable[str] = ()) -> BrokerConfig:
 
 
 def unknown_names(text: str) -> list[str]:
-    """The names in a file that `load` skips."""
     return [name for name in java_properties.parse(text) if is_skipped(name)]
 
 
@@ -186,7 +175,7 @@ def settings_without_effect(config: BrokerConfig) -> list[str]:
     """The settings without effect that have another value than their default."""
     return [
         name
-        for name, text in config.static_settings().items()
+        for name, text in config.static.items()
         if (prop := known_broker_property(name)).ignored and prop.parse(text) != prop.default
     ]
 
@@ -194,7 +183,7 @@ def settings_without_effect(config: BrokerConfig) -> list[str]:
 def _check_together(config: BrokerConfig) -> None:
     """Reject valid settings that contradict each other."""
     node_id, broker_id = config[network.NODE_ID], config[network.BROKER_ID]
-    if "broker.id" in config.static_settings() and node_id >= 0 and node_id != broker_id:
+    if "broker.id" in config.static and node_id >= 0 and node_id != broker_id:
         raise ConfigError(f"node.id is {node_id} but broker.id is {broker_id}: set only node.id")
     listening = {endpoint.name for endpoint in config.listeners}
     for endpoint in config.advertised_listeners:

@@ -1,7 +1,7 @@
 """DescribeConfigs: each setting with its value, source and synonyms."""
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import dropwhile
 
 import msgspec
@@ -36,34 +36,31 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     sensitive: bool
 
 
-def describe_topic(
-    broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
+def _describe(
+    table: Mapping[str, Property[object]],
+    own: ConfigSource,
+    broker: BrokerConfig,
+    overrides: Mapping[str, str],
+    names: Iterable[str] | None = None,
 ) -> list[Described]:
-    """A topic's settings, limited to `names`; unknown names are left out, as in Kafka."""
+    """The settings of one resource, limited to `names`; unknown names are left out, as in Kafka."""
+    wanted = table.keys() if names is None else set(names)
     return [
-        _described(broker, prop, overrides, ConfigSource.DYNAMIC_TOPIC) for prop in _selected(TOPIC, names)
+        _made(broker, prop, overrides[name], own) if name in overrides else _inherited(broker, prop)
+        for name, prop in table.items()
+        if name in wanted
     ]
 
 
-def describe_group(
-    broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
-) -> list[Described]:
-    return [_described(broker, prop, overrides, ConfigSource.GROUP) for prop in _selected(GROUP, names)]
-
-
-def describe_client_metrics(
-    broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
-) -> list[Described]:
-    return [
-        _described(broker, prop, overrides, ConfigSource.CLIENT_METRICS)
-        for prop in _selected(CLIENT_METRICS, names)
-    ]
+describe_topic = partial(_describe, TOPIC, ConfigSource.DYNAMIC_TOPIC)
+describe_group = partial(_describe, GROUP, ConfigSource.GROUP)
+describe_client_metrics = partial(_describe, CLIENT_METRICS, ConfigSource.CLIENT_METRICS)
 
 
 def describe_broker(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
     """All settings of this broker, with those for one listener and unknown ones."""
     wanted = None if names is None else set(names)
-    layers = (broker.static_settings(), broker.cluster_wide_settings(), broker.per_broker_settings())
+    layers = (broker.static, broker.cluster_wide, broker.per_broker)
     special = dict.fromkeys(name for layer in layers for name in layer if name not in BROKER)
     return [
         _described_broker(name, _found(broker, name))
@@ -84,7 +81,7 @@ def describe_cluster_defaults(broker: BrokerConfig, names: Iterable[str] | None 
     wanted = None if names is None else set(names)
     return [
         _described_broker(name, (Found(name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER),))
-        for name, text in broker.cluster_wide_settings().items()
+        for name, text in broker.cluster_wide.items()
         if wanted is None or name in wanted
     ]
 
@@ -96,20 +93,6 @@ def broker_synonyms(name: str) -> tuple[str, ...]:
             return prop.synonyms
     prop_of_listener = None if name in BROKER else broker_property(name)
     return (name,) if prop_of_listener is None else (name, prop_of_listener.name)
-
-
-def _selected(table: Mapping[str, Property[object]], names: Iterable[str] | None) -> list[Property[object]]:
-    if names is None:
-        return list(table.values())
-    wanted = set(names)
-    return [prop for name, prop in table.items() if name in wanted]
-
-
-def _described(
-    broker: BrokerConfig, prop: Property[object], overrides: Mapping[str, str], own: ConfigSource
-) -> Described:
-    text = overrides.get(prop.name)
-    return _inherited(broker, prop) if text is None else _made(broker, prop, text, own)
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,6 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:
-    """Give the protocol of each listener name."""
     protocols: dict[str, str] = {}
     for item in split_list(text):
         name, separator, protocol = item.rpartition(":")

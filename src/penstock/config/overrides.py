@@ -114,14 +114,12 @@ def _inherited(broker: BrokerConfig) -> dict[str, Value]:
 
 
 def inherited_value(broker: BrokerConfig, prop: Property[object]) -> Value:
-    """The value of a topic or group without an override."""
     for found in broker.lookup(prop.synonyms):
         return in_topic_unit(BROKER[found.name], found.value)
     return prop.default
 
 
 def in_topic_unit(prop: Property[object], text: str) -> Value:
-    """The value of a broker setting in the unit of its topic setting."""
     value = prop.parse(text)
     if prop.scale == 1 or not isinstance(value, int):
         return value

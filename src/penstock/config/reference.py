@@ -32,7 +32,6 @@ value than its default when a broker starts.
 
 
 def configuration_reference() -> str:
-    """Give the whole page."""
     parts = [_INTRODUCTION]
     for theme in (topic.SECTION, group.SECTION, client_metrics.SECTION, *BROKER_SECTIONS):
         parts.append(f"\n## {theme.title}\n\n")

@@ -14,7 +14,6 @@ class TopicConfig(msgspec.Struct, frozen=True, kw_only=True):
     compression_lz4_level: int = 9
     compression_zstd_level: int = 3
     delete_retention_ms: int = 86_400_000
-    file_delete_delay_ms: int = 60_000
     flush_messages: int = 1  # Kafka's default is never; here what is acknowledged is synced
     flush_ms: int = LONG_MAX
     follower_replication_throttled_replicas: frozenset[str] = frozenset()

@@ -54,19 +54,8 @@ PATH: Final = "/console"
 _STATIC: Final = os.path.join(os.path.dirname(__file__), "static")
 _DEADLINE_MS: Final = 8_000  # a person waits
 _PAGES: Final = (
-    overview,
-    topics,
-    configs,
-    messages,
-    produce,
-    streams,
-    groups,
-    group_reset,
-    brokers,
-    disks,
-    acls,
-    pipelines,
-)
+    overview, topics, configs, messages, produce, streams, groups, group_reset, brokers, disks, acls, pipelines,
+)  # fmt: skip
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -175,7 +164,6 @@ def _refusing(settings: ConsoleSettings, clock: Clock) -> Middleware:
 
 @web.middleware
 async def _identifying(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Set the client of the request's user."""
     if _needs_client(request):
         request[CLIENT] = request.app[ACCESS].client(request.cookies.get(COOKIE))
     return await handler(request)

@@ -4,7 +4,10 @@ Within a partition the order is that of the offsets, always; between partitions,
 comes first. A cursor says where the next page begins in each partition: `0:17,1:4`.
 """
 
+import heapq
+from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from penstock.console.refusals import bad_request
@@ -37,7 +40,7 @@ def format_cursor(cursor: Cursor) -> str:
 
 def oldest_first(found: Mapping[int, list[Record]], positions: Cursor, limit: int) -> Page:
     """The first `limit` records; the cursor is where to read on. `positions` is up to where each partition was read."""
-    kept, used = _merge(found, limit, is_newest_first=False)
+    kept, used = merged(found, limit)
     cursor = {
         partition: records[used[partition]].offset if used[partition] < len(records) else positions[partition]
         for partition, records in found.items()
@@ -51,7 +54,7 @@ def newest_first(found: Mapping[int, list[Record]], begins: Cursor, limit: int) 
     `begins` is from where each partition was read.
     """
     reversed_found = {partition: records[::-1] for partition, records in found.items()}
-    kept, used = _merge(reversed_found, limit, is_newest_first=True)
+    kept, used = merged(reversed_found, limit, is_newest_first=True)
     cursor = {
         partition: records[used[partition]].offset + 1
         if used[partition] < len(records)
@@ -61,21 +64,11 @@ def newest_first(found: Mapping[int, list[Record]], begins: Cursor, limit: int) 
     return Page(kept, cursor)
 
 
-def _merge(
-    found: Mapping[int, list[Record]], limit: int, *, is_newest_first: bool
-) -> tuple[list[Placed], dict[int, int]]:
-    used = dict.fromkeys(found, 0)
-    kept: list[Placed] = []
+def merged(
+    found: Mapping[int, list[Record]], limit: int, *, is_newest_first: bool = False
+) -> tuple[list[Placed], Counter[int]]:
+    """At most `limit` records, and how many there are of each partition."""
+    runs = [[Placed(partition, record) for record in found[partition]] for partition in sorted(found)]
     sign = -1 if is_newest_first else 1
-    while len(kept) < limit:
-        heads = [
-            (sign * records[used[partition]].timestamp, partition)
-            for partition, records in found.items()
-            if used[partition] < len(records)
-        ]
-        if not heads:
-            break
-        _, partition = min(heads)
-        kept.append(Placed(partition, found[partition][used[partition]]))
-        used[partition] += 1
-    return kept, used
+    kept = list(islice(heapq.merge(*runs, key=lambda each: sign * each.record.timestamp), limit))
+    return kept, Counter(each.partition for each in kept)

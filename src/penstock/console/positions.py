@@ -9,13 +9,20 @@ import msgspec
 
 from penstock.client import positions
 from penstock.client.aio import EARLIEST, LATEST, Client
-from penstock.client.positions import InvalidPosition, Offset, Position, Start, Time, parse_position
+from penstock.client.positions import (
+    InvalidPosition,
+    Offset,
+    Position,
+    Start,
+    Time,
+    is_number,
+    parse_position,
+)
 from penstock.console.broker_errors import NOT_FOUND
 from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
 from penstock.console.refusals import Refused, bad_request
 
 _PARTITIONS_MAX: Final = 1000
-_INT64_MAX: Final = 2**63 - 1
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +63,7 @@ def _partitions(query: Mapping[str, Any]) -> frozenset[int] | None:
 
 
 def _number(text: str, name: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) > _INT64_MAX:
+    if not is_number(text):
         raise bad_request(f"{name} must be a number that is not negative, not {text!r}.")
     return int(text)
 

@@ -11,6 +11,7 @@ from aiohttp.http import HttpProcessingError
 
 from penstock.client.aio import Client
 from penstock.console.broker_errors import REQUEST_TIMEOUT, TOO_LARGE, TOO_MANY
+from penstock.console.events import Events, event, send_events
 from penstock.console.refusals import Refused, bad_request, of_failure
 
 T = TypeVar("T")
@@ -20,7 +21,6 @@ BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 _BODIES_BYTES_MAX: Final = 32 * 1024 * 1024
 _BODY_S_MAX: Final = 30.0
 STREAMS_MAX: Final = 64
-_BEAT_S: Final = 15.0
 
 
 class Streams:
@@ -129,61 +129,19 @@ def integer(request: web.Request, name: str, default: int, least: int, most: int
     return number
 
 
-class Events:
-    """A stream of server-sent events; data is one JSON value."""
-
-    __slots__ = ("_request", "_response", "_sending")
-
-    def __init__(self, response: web.StreamResponse, request: web.Request) -> None:
-        self._response = response
-        self._request = request
-        self._sending = asyncio.Lock()
-
-    async def send(self, name: str, data: Any) -> None:
-        await self._write(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data)))
-
-    def check_reader(self) -> None:
-        """Raise `ConnectionError` when the browser has gone, which an idle stream would not notice."""
-        transport = self._request.transport
-        if transport is None or transport.is_closing():
-            raise ConnectionResetError("the browser has gone")
-
-    async def beat(self) -> None:
-        """Send comments that keep the connection alive."""
-        with contextlib.suppress(ConnectionError):
-            while True:
-                await asyncio.sleep(_BEAT_S)
-                await self._write(b": still here\n\n")
-
-    async def _write(self, data: bytes) -> None:
-        async with self._sending:
-            await self._response.write(data)
-
-
-async def send_events(
+async def stream(
     request: web.Request, what: str, body: Callable[[Events], Awaitable[None]]
 ) -> web.StreamResponse:
-    """Answer with a stream that `body` fills. A failure is sent as an event `refused`.
+    """Answer with a stream that `body` fills. A failure is sent as an event `refused`; `what` cannot be done then."""
 
-    An EventSource cannot see the body of an HTTP error, so errors come as events too.
-    """
-    response = web.StreamResponse(
-        headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    )
-    await response.prepare(request)
-    events = Events(response, request)
-    beat = asyncio.ensure_future(events.beat())
-    try:
+    async def counted(events: Events) -> None:
         with request.app[STREAMS].one_more():
             await body(events)
-    except Exception as failure:
+
+    def last_event(failure: Exception) -> bytes | None:
         problem = of_failure(failure, what)
-        if problem is None and isinstance(failure, ConnectionError):
-            return response  # the browser has gone
         if problem is None:
-            raise
-        with contextlib.suppress(ConnectionError):
-            await events.send("refused", {"code": problem.code, "message": problem.message})
-    finally:
-        beat.cancel()
-    return response
+            return None
+        return event("refused", None, {"code": problem.code, "message": problem.message})
+
+    return await send_events(request, counted, last_event)

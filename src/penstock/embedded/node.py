@@ -106,7 +106,6 @@ class Node:
         self._instance = instance
 
     def partition(self, topic: str, number: int) -> Partition | None:
-        """The partition in this node's metadata."""
         return self._broker.services.controller.image.partition(topic, number) if self.is_running else None
 
     def quorum_leader(self) -> tuple[int, int | None]:
@@ -134,7 +133,6 @@ class Node:
         self.submit(wait()).result()
 
     def stop(self) -> None:
-        """Stop gracefully, if it runs."""
         if self._instance is not None:
             self._end(self._instance.stop())
 

@@ -6,34 +6,18 @@ A Kafka frame begins with its length, whose first byte is 0 for any frame below 
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from penstock.server.connections import ConnectionContext, Dialect, DialectConnection, Peer
 from penstock.server.context import Services
 
-if TYPE_CHECKING:
-    from penstock.gateway.json_lines import JsonLines
-
 
 def dialects(services: Services) -> Mapping[int, Dialect]:
-    """The dialects of one broker, to be given to `Broker`."""
-    return {ord("{"): _LazyJsonLines(services)}
 
-
-class _LazyJsonLines:
-    """Loads the dialect with its first client, so that it does not slow the start."""
-
-    __slots__ = ("_dialect", "_services")
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._dialect: JsonLines | None = None
-
-    def __call__(
-        self, host: ConnectionContext, transport: asyncio.Transport, peer: Peer, received: bytes
+    def json_lines(
+        host: ConnectionContext, transport: asyncio.Transport, peer: Peer, received: bytes
     ) -> DialectConnection:
-        if self._dialect is None:
-            from penstock.gateway.json_lines import JsonLines  # noqa: PLC0415  see the class
+        from penstock.gateway.json_lines import JsonLinesConnection  # noqa: PLC0415  it would slow the start
 
-            self._dialect = JsonLines(self._services)
-        return self._dialect.connect(host, transport, peer, received)
+        return JsonLinesConnection(services, host, transport, peer, received)
+
+    return {ord("{"): json_lines}

@@ -22,12 +22,10 @@ from penstock.client.aio import (
     Security,
     TimedOut,
     TopicPartition,
-    coordinator_of_group,
 )
 from penstock.gateway.http.access import trusting
 from penstock.gateway.partitions import PartitionRefused
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.protocol.messages import offset_commit
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.security.principal import ANONYMOUS
@@ -35,7 +33,6 @@ from penstock.server.connections import Peer
 from penstock.server.context import Services
 
 _DEADLINE_MS: Final = 20_000
-_COMMIT_VERSION_MAX: Final = 9  # later versions know topics by id only
 
 
 class Forwarder:
@@ -108,20 +105,11 @@ class Forwarder:
     # -- groups
 
     async def commit(self, group: str, where: TopicPartition, offset: int) -> None:
-        partition = offset_commit.OffsetCommitRequestPartition(
-            partition_index=where.partition, committed_offset=offset
-        )
-        message = offset_commit.OffsetCommitRequest(
-            group_id=group,
-            topics=[offset_commit.OffsetCommitRequestTopic(name=where.topic, partitions=[partition])],
-        )
-        with _refusals(f"group {group!r} cannot commit now"):
-            await self._client.request(
-                coordinator_of_group(group),
-                message,
-                error_of=lambda response: int(response.topics[0].partitions[0].error_code),
-                version_max=_COMMIT_VERSION_MAX,
-            )
+        what = f"group {group!r} cannot commit now"
+        with _refusals(what):
+            code = ErrorCode((await self._client.commit(group, {where: offset}))[where])
+        if code:
+            raise PartitionRefused(code, f"{what}: {code.name}")
 
     async def committed(self, group: str, where: TopicPartition) -> int | None:
         with _refusals(f"the offsets of group {group!r} cannot be read"):

@@ -1,9 +1,10 @@
 """Committed offsets of consumer groups, for dialects that commit without joining a group."""
 
 from collections.abc import Awaitable
-from typing import Protocol
 
+from penstock.client.core.operations import NO_COORDINATOR
 from penstock.client.metadata import TopicPartition
+from penstock.gateway.forwarding import Forwarder
 from penstock.gateway.partitions import PartitionRefused
 from penstock.groups.offset_requests import Committer, commit, fetch
 from penstock.protocol.errors import ErrorCode
@@ -11,25 +12,11 @@ from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, Off
 from penstock.protocol.wire import ZERO_UUID
 from penstock.server.context import Services
 
-_NOT_HERE = (
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-)
-
-
-class RemoteCoordinator(Protocol):
-    """Forwards to the coordinator of a group; both raise `PartitionRefused`."""
-
-    async def commit(self, group: str, where: TopicPartition, offset: int) -> None: ...
-
-    async def committed(self, group: str, where: TopicPartition) -> int | None: ...
-
 
 class GroupOffsets:
     """Keeps offsets with the group coordinator, as a Kafka consumer does that manages its partitions itself."""
 
-    def __init__(self, services: Services, remote: RemoteCoordinator) -> None:
+    def __init__(self, services: Services, remote: Forwarder) -> None:
         self._services = services
         self._remote = remote
 
@@ -46,7 +33,7 @@ class GroupOffsets:
         key = OffsetCommitKey(group=group, topic=where.topic, partition=where.partition)
         outcome = commit(groups, Committer(group_id=group), [(key, value)])
         code = await outcome if isinstance(outcome, Awaitable) else outcome
-        if code in _NOT_HERE:
+        if code in NO_COORDINATOR:
             await self._remote.commit(group, where, offset)
         elif code == ErrorCode.UNKNOWN_MEMBER_ID:
             raise PartitionRefused(
@@ -61,7 +48,7 @@ class GroupOffsets:
         await groups.ensure_ready(group)
         outcome = fetch(groups, group, [where], require_stable=False)
         fetched = await outcome if isinstance(outcome, Awaitable) else outcome
-        if fetched in _NOT_HERE:
+        if fetched in NO_COORDINATOR:
             return await self._remote.committed(group, where)
         if isinstance(fetched, ErrorCode):
             raise PartitionRefused(fetched, f"the offsets of group {group!r} cannot be read: {fetched.name}")

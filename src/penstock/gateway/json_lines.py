@@ -58,21 +58,7 @@ _REFUSALS = {
 }
 
 
-class JsonLines:
-    """The dialect of one broker; `connect` is what a listener calls for a connection that begins with {."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    def connect(
-        self, host: ConnectionContext, transport: asyncio.Transport, peer: Peer, received: bytes
-    ) -> "JsonLinesConnection":
-        return JsonLinesConnection(_Requests(self._services, peer), host, transport, peer, received)
-
-
 class _Requests:
-    """The requests of one client."""
-
     def __init__(self, services: Services, peer: Peer) -> None:
         self._services = services
         self._peer = peer
@@ -166,7 +152,7 @@ class JsonLinesConnection(DialectConnection):
 
     def __init__(
         self,
-        requests: _Requests,
+        services: Services,
         host: ConnectionContext,
         transport: asyncio.Transport,
         peer: Peer,
@@ -174,7 +160,7 @@ class JsonLinesConnection(DialectConnection):
     ) -> None:
         self.peer = peer
         self.last_active_ms = host.clock.monotonic_ms()
-        self._requests = requests
+        self._requests = _Requests(services, peer)
         self._host = host
         self._transport = transport
         self._stream = JsonStream(TEXT_BYTES_MAX)
@@ -314,9 +300,9 @@ class JsonLinesConnection(DialectConnection):
             if isinstance(item, Malformed):
                 raise RequestError("INVALID_JSON", item.reason)  # noqa: TRY301  one place answers all mistakes
             await self._perform(decode_request(item), len(item))
-        except (RequestError, PartitionRefused) as error:
+        except RequestError as error:
             await self._acknowledge()
-            await self._write(_line_of(error))
+            await self._write(error_line(error.error, error.message))
         except Exception as error:  # noqa: BLE001 - logged there
             self._host.log_failure(self.peer, error)
             await self._acknowledge()
@@ -346,13 +332,12 @@ class JsonLinesConnection(DialectConnection):
             await self._fetch(request)
 
     async def _acknowledge(self) -> None:
-        """Acknowledge, in order, all pending produces."""
         lines: list[bytes] = []
         while self._pending:
             try:
                 lines.append(ack_line(await self._pending.popleft()))
             except PartitionRefused as error:
-                lines.append(_line_of(error))
+                lines.append(error_line(error.error, error.message))
         if lines:
             await self._write(b"".join(lines))
 
@@ -383,8 +368,3 @@ class JsonLinesConnection(DialectConnection):
 
 def _size_bytes(item: bytes | Malformed) -> int:
     return 0 if isinstance(item, Malformed) else len(item)
-
-
-def _line_of(error: RequestError | PartitionRefused) -> bytes:
-    name = error.error if isinstance(error, RequestError) else error.code.name
-    return error_line(name, error.message)

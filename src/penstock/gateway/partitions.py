@@ -5,11 +5,12 @@ Both go through the handlers that serve Kafka clients, here or on the broker tha
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from penstock.client.core.fetching import FetchedPartition, FetchLimits, read_partition, request_for
 from penstock.client.metadata import TopicPartition
 from penstock.cluster.replica import Replica
+from penstock.gateway.json_requests import RequestError
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchRequest, FetchResponse
 from penstock.protocol.messages.produce import (
@@ -26,29 +27,20 @@ from penstock.server.connections import Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import fetch, produce
 
+if TYPE_CHECKING:
+    from penstock.gateway.forwarding import Forwarder
+
 # The last versions that name topics instead of numbering them.
 _PRODUCE_VERSION = 12
 _FETCH_VERSION = 12
 _TIMEOUT_MS = 30_000
 
 
-class PartitionRefused(Exception):
+class PartitionRefused(RequestError):
     """The broker rejected the request; the message says why."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
-class RemoteLeader(Protocol):
-    """Forwards to another broker; each raises `PartitionRefused`."""
-
-    async def produce(self, where: TopicPartition, record: NewRecord) -> int: ...
-
-    async def log_start_offset(self, where: TopicPartition) -> int: ...
-
-    async def read(self, where: TopicPartition, offset: int, limits: FetchLimits) -> FetchedPartition: ...
+        super().__init__(code.name, message)
 
 
 class Partition:
@@ -57,7 +49,7 @@ class Partition:
     __slots__ = ("_client_id", "_peer", "_remote", "_services", "_where")
 
     def __init__(
-        self, services: Services, peer: Peer, client_id: str, remote: RemoteLeader, where: TopicPartition
+        self, services: Services, peer: Peer, client_id: str, remote: "Forwarder", where: TopicPartition
     ) -> None:
         self._services = services
         self._peer = peer

@@ -1,7 +1,7 @@
-"""The group coordinator of a broker. It gives the classic groups their log, their clock and their clients.
+"""The group coordinator of a broker. It provides the classic groups with their log, clock and clients.
 
-It decides a request at once, in the order of the connection, and then waits for the log, or, for a join and a sync, for
-the other members. Clients see nothing that is not committed.
+It decides a request at once, in connection order, and then waits for the log or, for a join or a sync, for the other
+members. Clients see nothing that is not committed.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ import math
 import random
 import uuid
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from penstock.cluster.controller import Controller
@@ -96,7 +95,7 @@ class GroupCoordinator:
         self._parked: dict[int, Reply[JoinGroupResponse | SyncGroupResponse]] = {}
         self._maintenance = PeriodicTasks(clock)
         self.expiry_count = 0
-        """How often expired offsets were deleted."""
+        """The number of times that expired offsets were deleted."""
 
     @property
     def config(self) -> BrokerConfig:
@@ -298,27 +297,22 @@ class GroupCoordinator:
 
     def _store(self, shard: Shard, group: ClassicGroup, store: Store) -> None:
         record = group_record(group.group_id, store.value, self._clock.now_ms())
-        if store.then is None:  # as in Kafka, the group continues although the log may refuse it
+        then = store.then
+        if then is None:  # as in Kafka, the group continues although the log may refuse it
             self._write_in_background(shard, Change([record], _nothing))
             return
         try:
             written = shard.write(Change([record], _nothing))  # `_stored` makes the change or undoes it
         except CoordinatorError as error:
-            self._stored(shard, group, store.then, error.code)
+            self._stored(shard, group, then, error.code)
             return
-        written.add_done_callback(partial(self._when_stored, shard, group, store.then))
 
-    def _when_stored(
-        self,
-        shard: Shard,
-        group: ClassicGroup,
-        then: AssignmentOf | ReplacedMember,
-        written: "asyncio.Future[None]",
-    ) -> None:
-        error = written.exception()
-        self._stored(
-            shard, group, then, error.code if isinstance(error, CoordinatorError) else ErrorCode.NONE
-        )
+        def on_written(written: "asyncio.Future[None]") -> None:
+            error = written.exception()
+            code = error.code if isinstance(error, CoordinatorError) else ErrorCode.NONE
+            self._stored(shard, group, then, code)
+
+        written.add_done_callback(on_written)
 
     def _stored(
         self, shard: Shard, group: ClassicGroup, then: AssignmentOf | ReplacedMember, code: ErrorCode

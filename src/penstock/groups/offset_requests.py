@@ -55,7 +55,7 @@ def commit(
     commits: Commits,
     transaction: InTransaction | None = None,
 ) -> ErrorCode | Completion[ErrorCode]:
-    """Store offsets; those of a transaction take effect when it commits."""
+    """Store offsets; the offsets of a transaction take effect when it commits."""
     shard = groups.find(committer.group_id)
     if isinstance(shard, ErrorCode):
         return shard

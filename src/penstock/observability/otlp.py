@@ -18,6 +18,7 @@ length is believed before it is compared with the bytes that are there.
 """
 
 import struct
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Literal
 
@@ -31,6 +32,7 @@ _FIELDS_MAX = 200_000
 
 Value = int | memoryview
 """A number for wire types 0, 1 and 5 (fixed ones as their bytes), else what a length stands before."""
+Fields = defaultdict[int, list[Value]]
 
 
 class NotOtlp(ValueError):
@@ -50,103 +52,80 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 def parse(data: bytes) -> Iterator[Point]:
     """All points of gauges and sums, as they are asked for; of histograms their sums and counts, as two counters."""
     parser = _Parser()
-    for resource in parser.messages(memoryview(data), 1):
+    for resource in parser.messages(parser.fields(memoryview(data)), 1):
         for scope in parser.messages(resource, 2):
             for metric in parser.messages(scope, 2):
-                yield from parser.points(metric)
+                yield from _points(parser, metric)
+
+
+def _points(parser: "_Parser", metric: Fields) -> Iterator[Point]:
+    name = _text(metric[1][-1]) if metric[1] else ""
+    kinds: tuple[tuple[int, Literal["gauge", "counter"]], ...] = ((5, "gauge"), (7, "counter"))
+    for tag, kind in kinds:
+        for data in parser.messages(metric, tag):
+            is_delta = kind == "counter" and _is_delta(data)
+            for point in parser.messages(data, 1):
+                values = [(_DOUBLE, each) for each in point[4]] + [(_SIGNED, each) for each in point[6]]
+                value = float(values[-1][0].unpack(_fixed(values[-1][1]))[0]) if values else 0.0
+                attributes = _attributes(parser, point, 7)
+                yield Point(name=name, kind=kind, attributes=attributes, value=value, is_delta=is_delta)
+    for data in parser.messages(metric, 9):
+        is_delta = _is_delta(data)
+        for point in parser.messages(data, 1):
+            attributes = _attributes(parser, point, 9)
+            for tag, suffix, form in ((4, "count", _SIGNED), (5, "sum", _DOUBLE)):
+                for field in point[tag]:
+                    value = float(form.unpack(_fixed(field))[0])
+                    yield Point(
+                        name=f"{name}.{suffix}",
+                        kind="counter",
+                        attributes=attributes,
+                        value=value,
+                        is_delta=is_delta,
+                    )
+
+
+def _is_delta(data: Fields) -> bool:
+    return data[2][:1] == [_DELTA]
+
+
+def _attributes(parser: "_Parser", point: Fields, tag: int) -> tuple[tuple[str, str], ...]:
+    found = []
+    for pair in parser.messages(point, tag):
+        values = [_any_value(each) for each in parser.messages(pair, 2)]
+        found.append((_text(pair[1][-1]) if pair[1] else "", values[-1] if values else ""))
+    return tuple(sorted(found))
+
+
+def _any_value(fields: Fields) -> str:
+    if fields[1]:
+        return _text(fields[1][0])
+    for field in fields[2] + fields[3]:
+        if isinstance(field, int):
+            return str(field)
+    return str(_DOUBLE.unpack(_fixed(fields[4][0]))[0]) if fields[4] else ""
+
+
+# -- protobuf
 
 
 class _Parser:
-    """A megabyte can have half a million fields, each of which is looked at several times: there is a limit."""
+    """A megabyte can have half a million fields: there is a limit."""
 
     __slots__ = ("_fields_left",)
 
     def __init__(self) -> None:
         self._fields_left = _FIELDS_MAX
 
-    def points(self, metric: memoryview) -> Iterator[Point]:
-        name = ""
-        for number, value in self._fields(metric):
-            if number == 1:
-                name = _text(value)
-        for gauge in self.messages(metric, 5):
-            for point in self.messages(gauge, 1):
-                yield self._number_point(name, point, "gauge", is_delta=False)
-        for total in self.messages(metric, 7):
-            is_delta = self._temporality(total) == _DELTA
-            for point in self.messages(total, 1):
-                yield self._number_point(name, point, "counter", is_delta=is_delta)
-        for histogram in self.messages(metric, 9):
-            is_delta = self._temporality(histogram) == _DELTA
-            for point in self.messages(histogram, 1):
-                yield from self._histogram_points(name, point, is_delta=is_delta)
+    def messages(self, fields: Fields, tag: int) -> Iterator[Fields]:
+        for value in fields[tag]:
+            if isinstance(value, int):
+                raise NotOtlp(f"field {tag} is not a message")
+            yield self.fields(value)
 
-    def _number_point(
-        self, name: str, point: memoryview, kind: Literal["gauge", "counter"], *, is_delta: bool
-    ) -> Point:
-        value = 0.0
-        for number, field in self._fields(point):
-            if number == 4:
-                value = _DOUBLE.unpack(_fixed(field))[0]
-            elif number == 6:
-                value = float(_SIGNED.unpack(_fixed(field))[0])
-        return Point(
-            name=name, kind=kind, attributes=self._attributes(point, 7), value=value, is_delta=is_delta
-        )
-
-    def _histogram_points(self, name: str, point: memoryview, *, is_delta: bool) -> Iterator[Point]:
-        attributes = self._attributes(point, 9)
-        for number, field in self._fields(point):
-            if number == 4:
-                count = float(_SIGNED.unpack(_fixed(field))[0])
-                yield Point(
-                    name=f"{name}.count",
-                    kind="counter",
-                    attributes=attributes,
-                    value=count,
-                    is_delta=is_delta,
-                )
-            elif number == 5:
-                total = _DOUBLE.unpack(_fixed(field))[0]
-                yield Point(
-                    name=f"{name}.sum", kind="counter", attributes=attributes, value=total, is_delta=is_delta
-                )
-
-    def _temporality(self, message: memoryview) -> int:
-        return next((v for number, v in self._fields(message) if number == 2 and isinstance(v, int)), 0)
-
-    def _attributes(self, point: memoryview, field_number: int) -> tuple[tuple[str, str], ...]:
-        found = []
-        for pair in self.messages(point, field_number):
-            key = value = ""
-            for number, field in self._fields(pair):
-                if number == 1:
-                    key = _text(field)
-                elif number == 2:
-                    value = self._any_value(field)
-            found.append((key, value))
-        return tuple(sorted(found))
-
-    def _any_value(self, field: Value) -> str:
-        if isinstance(field, int):
-            raise NotOtlp("an attribute's value is not a message")
-        for number, value in self._fields(field):
-            if number == 1:
-                return _text(value)
-            if number in (2, 3) and isinstance(value, int):
-                return str(value)
-            if number == 4:
-                return str(_DOUBLE.unpack(_fixed(value))[0])
-        return ""
-
-    def messages(self, message: memoryview, wanted: int) -> Iterator[memoryview]:
-        for number, value in self._fields(message):
-            if number == wanted:
-                if isinstance(value, int):
-                    raise NotOtlp(f"field {number} is not a message")
-                yield value
-
-    def _fields(self, message: memoryview) -> Iterator[tuple[int, Value]]:
+    def fields(self, message: memoryview) -> Fields:
+        """The values of each field, by its tag."""
+        fields: Fields = defaultdict(list)
         position = 0
         while position < len(message):
             self._fields_left -= 1
@@ -156,7 +135,7 @@ class _Parser:
             wire_type = tag & 7
             if wire_type == 0:
                 number, position = _varint(message, position)
-                yield tag >> 3, number
+                fields[tag >> 3].append(number)
                 continue
             if wire_type == 2:
                 size, position = _varint(message, position)
@@ -166,11 +145,9 @@ class _Parser:
                 raise NotOtlp(f"unknown wire type {wire_type}")
             if size > len(message) - position:
                 raise NotOtlp(f"a field of {size} bytes where {len(message) - position} are left")
-            yield tag >> 3, message[position : position + size]
+            fields[tag >> 3].append(message[position : position + size])
             position += size
-
-
-# -- protobuf
+        return fields
 
 
 def _varint(message: memoryview, position: int) -> tuple[int, int]:

@@ -56,8 +56,17 @@ def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int
     spec = APIS.get(api_key)
     client_id = ""
     if spec is not None:
+        is_flexible = api_version >= spec.flexible_from
+        end = pos + 2 + buf[pos + 1] if len(buf) - pos > 2 and buf[pos] == 0 else len(buf)
         try:
-            client_id, pos = _client_id(buf, pos, api_version >= spec.flexible_from)
+            # As nearly always: read here rather than by calls.
+            if end < len(buf) and not (is_flexible and buf[end]):
+                client_id, pos = str(buf[pos + 2 : end], "utf-8"), end + is_flexible
+            else:
+                client_id, pos = _client_id(buf, pos, is_flexible)
+        except UnicodeDecodeError:
+            if api_version in spec.versions:
+                raise ProtocolError("a string is not valid UTF-8") from None
         except ProtocolError:
             if api_version in spec.versions:
                 raise
@@ -68,14 +77,6 @@ def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int
 
 
 def _client_id(buf: Buffer, pos: int, is_flexible: bool) -> tuple[str, int]:
-    # Every request comes this way: what nearly all of them have is read here rather than by calls.
-    if len(buf) - pos > 2 and buf[pos] == 0:
-        end = pos + 2 + buf[pos + 1]
-        if end < len(buf) and not (is_flexible and buf[end]):
-            try:
-                return str(buf[pos + 2 : end], "utf-8"), end + is_flexible
-            except UnicodeDecodeError:
-                raise ProtocolError("a string is not valid UTF-8") from None
     client_id, pos = read_nullable_string(buf, pos)
     return client_id or "", skip_tagged_fields(buf, pos, Budget()) if is_flexible else pos
 

@@ -23,9 +23,8 @@ from penstock.protocol.messages.produce import (
 )
 from penstock.protocol.wire import ZERO_UUID, Buffer
 
-ONE_STEP: Final = range(FLEXIBLE_FROM, VERSIONS.stop)
 IDS_FROM: Final = 13  # topics are named by their ids (KIP-516)
-ONE_STEP_IDS: Final = range(IDS_FROM, VERSIONS.stop)
+_VERSIONS_END: Final = VERSIONS.stop
 VARINT_BYTE_MAX: Final = 0x7F
 ONE: Final = 2  # compact lengths are one more than what they count
 
@@ -34,7 +33,7 @@ _REQUEST: Final = struct.Struct(
 )  # transactional id, acks, timeout, topics; topic id, partitions; index
 _REQUEST_HEAD: Final = struct.Struct(">BhiB")  # the same, where topics are named
 _PARTITION_HEAD: Final = struct.Struct(">Bi")
-_NO_TAGS: Final = memoryview(b"\0\0\0")  # of the partition, the topic and the request
+_NO_TAGS_BYTES: Final = 3  # zeros, of the partition, the topic and the request
 
 # partitions; index, error, base offset, append time, start offset, no record errors, no message, no tags; no tags;
 # throttle time, no tags
@@ -50,12 +49,12 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
     """The request whose body begins at `position`. Raises `ProtocolError`."""
     body, name, topic_id = position, "", ZERO_UUID
     try:
-        if version in ONE_STEP_IDS:
+        if IDS_FROM <= version < _VERSIONS_END:
             transactional_id, acks, timeout_ms, topics, topic_id, partitions, index = _REQUEST.unpack_from(
                 buf, position
             )
             position += _REQUEST.size
-        elif version in ONE_STEP:
+        elif FLEXIBLE_FROM <= version < IDS_FROM:
             transactional_id, acks, timeout_ms, topics = _REQUEST_HEAD.unpack_from(buf, position)
             position += _REQUEST_HEAD.size
             size = buf[position]
@@ -77,7 +76,8 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
             and topics == partitions == ONE
             and size > 0
             and buf[position - 1] <= VARINT_BYTE_MAX
-            and buf[end:] == _NO_TAGS
+            and len(buf) - end == _NO_TAGS_BYTES
+            and not (buf[end] or buf[end + 1] or buf[end + 2])
         ):
             partition = PartitionProduceData(index=index, records=buf[position:end])
             topic = TopicProduceData(name=name, topic_id=topic_id, partition_data=[partition])
@@ -95,7 +95,7 @@ def encode_response(message: ProduceResponse | None, version: int, correlation_i
         (topic,) = message.responses
         (answer,) = topic.partition_responses
         if (
-            version in ONE_STEP
+            FLEXIBLE_FROM <= version < _VERSIONS_END
             and not message.node_endpoints
             and not answer.error_code
             and not answer.record_errors

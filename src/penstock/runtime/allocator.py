@@ -1,4 +1,4 @@
-"""Memory settings of a broker process; an embedded broker does not change those of its host.
+"""Memory settings of a broker process; an embedded broker does not change its host's settings.
 
 Freed memory is kept, because a broker soon needs it again. A fetch reads a megabyte into a fresh buffer, and frees it
 when it is sent. With glibc's defaults the heap grows and shrinks by system calls for each of them, and every page is
@@ -22,7 +22,7 @@ NEW_OBJECTS_MAX = 10_000
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc to keep up to `KEPT_BYTES`; False where the C library has no such setting."""
+    """Configure glibc to keep up to `KEPT_BYTES`. Returns False if the C library has no such setting."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):

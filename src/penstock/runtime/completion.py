@@ -22,7 +22,7 @@ class Cancelled(Exception):
 class Completion(msgspec.Struct, Generic[T], kw_only=True, eq=False):
     """Resolved or failed once; one callback, which must not raise.
 
-    A `Struct`, because several are made for each request, and it is made without a call of Python code.
+    A `Struct`, because several are created for each request, and creating one runs no Python code.
     """
 
     is_done: bool = False
@@ -102,7 +102,7 @@ class Reply(Completion[T], Generic[T], kw_only=True, eq=False):
         """Change the result of this reply with `change`, when it is read."""
         assert self._change is None, "a result is changed once"
         self._change = change
-        return self  # type: ignore[return-value]  # `result` gives what the caller asks for
+        return self  # type: ignore[return-value]  # `result` returns the caller's type
 
     def result(self) -> T:
         if self.error is not None:

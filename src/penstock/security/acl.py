@@ -35,6 +35,7 @@ class AccessControlEntry(msgspec.Struct, frozen=True, kw_only=True):
     permission_type: int
 
 
+_ANYTHING = frozenset({None, 1})  # ANY is 1 among all of them
 _RESOURCE_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN}
 _PATTERN_TYPES = frozenset(PatternType) - {PatternType.UNKNOWN}
 _OPERATIONS = frozenset(Operation) - {Operation.UNKNOWN}
@@ -90,22 +91,7 @@ class AclFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     def only_match(self) -> AccessControlEntry | None:
         """The one entry that this filter can find; None when it may find several."""
-        if (
-            self.resource_name is None
-            or self.principal is None
-            or self.host is None
-            or self.pattern_type in (PatternType.ANY, PatternType.MATCH)
-            or self.resource_type == ResourceType.ANY
-            or self.operation == Operation.ANY
-            or self.permission_type == PermissionType.ANY
-        ):
+        wanted = msgspec.structs.asdict(self)
+        if self.pattern_type == PatternType.MATCH or not _ANYTHING.isdisjoint(wanted.values()):
             return None
-        return AccessControlEntry(
-            resource_type=self.resource_type,
-            resource_name=self.resource_name,
-            pattern_type=self.pattern_type,
-            principal=self.principal,
-            host=self.host,
-            operation=self.operation,
-            permission_type=self.permission_type,
-        )
+        return AccessControlEntry(**wanted)

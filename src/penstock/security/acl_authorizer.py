@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from penstock.security.acl import AccessControlEntry
 from penstock.security.acl_index import AclIndex, comparable_host
+from penstock.security.authorizer import Authorizer
 from penstock.security.operations import Operation
 from penstock.security.principal import Principal
 from penstock.security.resources import ResourceType
@@ -23,7 +24,7 @@ _CACHED_NAME_MAX = 255  # longer names are invalid, and must not fill the cache
 _Question = tuple[Principal, str, Operation, ResourceType, str | None]
 
 
-class AclAuthorizer:
+class AclAuthorizer(Authorizer):
     __slots__ = ("_cache", "_default", "_entries", "_index", "_super_users")
 
     is_enforcing = True
@@ -38,7 +39,6 @@ class AclAuthorizer:
         self._cache: dict[_Question, bool] = {}
 
     def follow(self, acls: Mapping[bytes, AccessControlEntry], changed: Iterable[bytes]) -> None:
-        """Apply the changed ACLs."""
         for acl_id in changed:
             old = self._entries.pop(acl_id, None)
             if old is not None:

@@ -24,8 +24,6 @@ _ByPrincipal = dict[str, _Entries]
 
 
 class _Section:
-    """The ACLs of one resource type."""
-
     __slots__ = ("literal", "prefix_lengths", "prefixed")
 
     def __init__(self) -> None:

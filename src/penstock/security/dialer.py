@@ -73,8 +73,12 @@ class Dialer:
         """Raises `OSError`."""
         try:
             connection = await self._connect(endpoint)
-            if self.proves_secret:
-                await self._prove(connection)
+            try:
+                if self.proves_secret:
+                    await self._prove(connection)
+            except BaseException:
+                connection.abort()
+                raise
         except PeerRefused as error:
             if self._log_limiter.times((endpoint.host, endpoint.port)):
                 log.warning("Cannot connect to the broker at %s:%d: %s", endpoint.host, endpoint.port, error)
@@ -95,13 +99,6 @@ class Dialer:
             raise PeerRefused(str(error)) from error
 
     async def _prove(self, connection: Connection) -> None:
-        try:
-            await self._prove_on(connection)
-        except BaseException:
-            connection.abort()
-            raise
-
-    async def _prove_on(self, connection: Connection) -> None:
         """Prove membership to the other broker, after it has proved its own."""
         answer: Any = await connection.call(
             sasl_handshake.API_KEY,

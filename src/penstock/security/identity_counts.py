@@ -2,8 +2,6 @@
 
 
 class IdentityCounts:
-    """The counters of one listener."""
-
     __slots__ = (
         "failed_logins",
         "failed_reauthentications",

@@ -105,7 +105,7 @@ class FileKeys:
         try:
             self._keys = self._read()
         except (OSError, ValueError) as error:
-            log.error("the keys of tokens stay as they were, %s cannot be read: %s", self._path, error)  # noqa: TRY400
+            log.error("Cannot read JWKS file %s, keeping the current keys: %s", self._path, error)  # noqa: TRY400
 
     def _stamp(self) -> tuple[int, int] | None:
         try:
@@ -174,7 +174,7 @@ class FetchedKeys:
         try:
             self._keys = await self._offload.run(lambda: parse_key_set(_download(self._url)))
         except (OSError, ValueError) as error:
-            log.error("the keys of tokens cannot be fetched from %s: %s", self._url, error)  # noqa: TRY400
+            log.error("Cannot fetch the JWKS from %s: %s", self._url, error)  # noqa: TRY400
             return False
         return True
 

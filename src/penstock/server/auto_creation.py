@@ -1,6 +1,6 @@
-"""Topics that are made because a client asked for them: in the background, each once at a time.
+"""Topics that are created because a client requested them: in the background, each once at a time.
 
-As in Kafka, the client hears that the topic is unknown and asks again. No answer waits for the controller.
+As in Kafka, the client gets the error that the topic is unknown and asks again. No response waits for the controller.
 """
 
 import asyncio

@@ -119,7 +119,7 @@ class ImpersonationLog:
         if times := self._log_limiter.times((peer.host, what)):
             again = "" if times == 1 else f" ({times} times since this was logged last)"
             log.warning(
-                "A client %s%s. peer=%s principal=%s listener=%s",
+                "Refused a request for brokers only: the client %s%s. peer=%s principal=%s listener=%s",
                 what,
                 again,
                 peer,

@@ -1,4 +1,4 @@
-"""The counts of one broker, where those who count and those who scrape find them."""
+"""The metrics of one broker, shared by the code that counts and the scrape."""
 
 from collections.abc import Mapping, Sized
 
@@ -21,5 +21,5 @@ class BrokerMetrics:
 
     @property
     def identity(self) -> Mapping[str, IdentityCounts]:
-        """Of the listeners that ask who somebody is."""
+        """Counts by listener, for the listeners that authenticate clients."""
         return self._identity.counts

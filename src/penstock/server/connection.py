@@ -1,21 +1,20 @@
-"""One client connection: frames in, answers out in the order of the requests.
+"""One client connection: frames in, responses out in the order of the requests.
 
 A frame is a big-endian int32 length and that many bytes. Small frames are parsed out of one receive buffer
 that all connections of a loop share (a read and its parsing are one uninterrupted step, so nothing of it
-outlives the step); a frame that is not whole yet gets a buffer of its own that the rest is received into,
-without another copy.
+outlives the step); an incomplete frame gets a separate buffer that the rest is received into, without another
+copy.
 
 Requests are dispatched as they arrive and may finish in any order; `_slots` keeps their order and only its
 finished head is written. An error that ends the connection ends it in its turn: requests before it are answered.
-Reading stops while too many requests are in flight, while one runs that later ones must see the effect of, or
-while the client does not read its answers.
+Reading stops while too many requests are in flight, while a request runs whose effect later ones must see, or
+while the client does not read its responses.
 """
 
 import asyncio
 import logging
 import struct
 from collections import deque
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -44,7 +43,7 @@ log = logging.getLogger(__name__)
 _SIZE = struct.Struct(">i")
 _BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not given that much memory yet
 _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
-_UNSENT_HIGH_WATER_BYTES = 256 * 1024  # what a client leaves lying is counted when it is more
+_UNSENT_HIGH_WATER_BYTES = 256 * 1024  # unread responses are counted above this size
 _WRITE_AT_ONCE_BYTES = 64 * 1024
 _LINGER_S = 0.1
 _LOGIN_FIRST = (
@@ -56,10 +55,19 @@ _LOGIN_FIRST = (
 class Slot(msgspec.Struct, eq=False):
     """The place of one request in the order of answers."""
 
+    connection: "Connection"
     request_bytes: int
     answer: Answer | None = None
     answer_bytes: int = 0
-    failure: str | None = None  # why the connection ends here
+    failure: str | None = None  # the reason why the connection ends here
+
+    def on_answer(self, done: Completion[Answer]) -> None:
+        try:
+            answer = done.result()
+        except Exception as error:  # noqa: BLE001  an error must not affect other connections
+            self.connection.fail(self, error)
+        else:
+            self.connection.take(self, answer)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -77,7 +85,9 @@ class Connection(asyncio.BufferedProtocol):
         self._slots: deque[Slot] = deque()
         self._exclusive: Slot | None = None
         self._in_flight_bytes = 0
-        self._unparsed = b""  # what was read but not dispatched: less than a length, or held back
+        self._unparsed: bytearray | None = (
+            None  # bytes that were read but not dispatched: less than a length, or held back
+        )
         self._body: bytearray | None = None  # a frame whose rest is being received
         self._body_size = 0
         self._body_received = 0
@@ -143,7 +153,7 @@ class Connection(asyncio.BufferedProtocol):
         log.debug("Disconnected. peer=%s error=%s", self.peer, exc)
         self._host.connections.discard(self)
         self._body = None  # a cycle may keep this object alive until the garbage collector runs
-        self._unparsed = b""
+        self._unparsed = None
         self._drop_requests()
         self._memory.sent(self)
         self._memory.forget(self)
@@ -196,7 +206,7 @@ class Connection(asyncio.BufferedProtocol):
         if body is not None:
             return memoryview(body)[self._body_received :]
         rest = self._unparsed
-        if not rest:
+        if rest is None:
             return self._host.receive_view
         self._host.receive_buffer[: len(rest)] = rest
         return self._host.receive_view[len(rest) :]
@@ -208,8 +218,10 @@ class Connection(asyncio.BufferedProtocol):
             self._body_received += nbytes
             self._continue_body(body)
             return
-        size = len(self._unparsed) + nbytes
-        self._unparsed = b""
+        size = nbytes
+        if self._unparsed is not None:
+            size += len(self._unparsed)
+            self._unparsed = None
         if self._is_first_read:
             self._is_first_read = False
             dialect = self._host.dialects.get(self._host.receive_buffer[0])
@@ -220,17 +232,17 @@ class Connection(asyncio.BufferedProtocol):
             if dialect is not None:
                 self._switch(dialect, bytes(self._host.receive_view[:size]))
                 return
-        view = self._host.receive_view
+        received = self._host.receive_buffer
         if (
             size > 4
-            and _SIZE.unpack_from(view)[0] == size - 4 <= self._limits.frame_bytes_max
+            and _SIZE.unpack_from(received)[0] == size - 4 <= self._limits.frame_bytes_max
             and not (self._is_paused or self._is_stopping)
         ):
             # Fast path: one whole frame, of a client that waits for each answer. The answer counts as its activity.
-            self._accept(bytearray(view[4:size]))
+            self._accept(received[4:size])
         else:
             self.last_active_ms = self._clock.monotonic_ms()
-            self._parse(view[:size])
+            self._parse(received, size)
 
     def _switch(self, dialect: Dialect, received: bytes) -> None:
         connection = dialect(self._host, self._transport, self.peer, received)
@@ -257,10 +269,9 @@ class Connection(asyncio.BufferedProtocol):
             "(queued.max.request.bytes)"
         )
 
-    def _parse(self, data: memoryview) -> None:
-        """Dispatch every whole frame in `data` and keep what follows the last one."""
+    def _parse(self, data: bytearray, end: int) -> None:
+        """Dispatch every whole frame in `data` up to `end`, and keep the bytes after the last one."""
         position = 0
-        end = len(data)
         while end - position >= 4 and not self._is_paused and not self._is_stopping:
             size: int = _SIZE.unpack_from(data, position)[0]
             if not 0 < size <= self._limits.frame_bytes_max:
@@ -271,12 +282,12 @@ class Connection(asyncio.BufferedProtocol):
                 return
             position += 4
             if end - position < size:
-                self._begin_body(size, data[position:])
+                self._begin_body(size, memoryview(data)[position:end])
                 return
-            self._accept(bytearray(data[position : position + size]))
+            self._accept(data[position : position + size])
             position += size
         if position < end and not self._is_stopping:
-            self._unparsed = bytes(data[position:])
+            self._unparsed = data[position:end]
 
     def _begin_body(self, size: int, received: memoryview) -> None:
         body = self._body = bytearray(max(min(size, _BODY_FIRST_BYTES), len(received)))
@@ -289,7 +300,7 @@ class Connection(asyncio.BufferedProtocol):
     def _accept(self, frame: bytearray) -> None:
         """Dispatch one frame, and keep the place of its answer in the order."""
         size = len(frame)
-        slot = Slot(size)
+        slot = Slot(self, size)
         self._slots.append(slot)
         self._in_flight_bytes += size
         self._memory.in_flight_bytes += size
@@ -297,38 +308,31 @@ class Connection(asyncio.BufferedProtocol):
         try:
             answer = self._dispatcher.dispatch(frame, self.peer)
         except Exception as error:  # noqa: BLE001  an error must not affect other connections
-            self._fail(slot, error)
+            self.fail(slot, error)
             return
         if isinstance(answer, Reply):
             if answer.is_exclusive:
                 self._exclusive = slot
-            answer.then(partial(self._answered, slot))
+            answer.then(slot.on_answer)
         else:
-            self._take(slot, answer)
+            self.take(slot, answer)
         if not self._has_room():
             self._pause()
 
     # -- answers out
 
-    def _answered(self, slot: Slot, done: Completion[Answer]) -> None:
+    def take(self, slot: Slot, answer: Answer) -> None:
+        """Write at the end of this turn of the loop, together with other answers; at once if they are many or large."""
         if self._exclusive is slot:
             self._exclusive = None
-        try:
-            answer = done.result()
-        except Exception as error:  # noqa: BLE001  an error must not affect other connections
-            self._fail(slot, error)
-        else:
-            self._take(slot, answer)
-
-    def _take(self, slot: Slot, answer: Answer) -> None:
-        """Write at the end of this turn of the loop, together with other answers; at once if they are many or large."""
-        if len(self._slots) == 1 and self._slots[0] is slot:
+        slots = self._slots
+        if len(slots) == 1 and slots[0] is slot:
             self._write_only(slot, answer)
             return
         slot.answer = answer
-        slot.answer_bytes = sum(map(len, answer))
+        slot.answer_bytes = len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
         self._unwritten_bytes += slot.answer_bytes
-        if self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES or len(self._slots) >= self._limits.in_flight_max:
+        if self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES or len(slots) >= self._limits.in_flight_max:
             self._write_finished()
         elif not self._is_write_due:
             self._is_write_due = True
@@ -358,8 +362,10 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._transport.writelines(answer)
 
-    def _fail(self, slot: Slot, error: Exception) -> None:
+    def fail(self, slot: Slot, error: Exception) -> None:
         """Close the connection when all earlier requests are answered. Accept no more."""
+        if self._exclusive is slot:
+            self._exclusive = None
         if isinstance(error, CloseAfterResponse):
             # Some clients drop a response that arrives together with the end of the connection.
             slot.answer = error.answer
@@ -382,13 +388,17 @@ class Connection(asyncio.BufferedProtocol):
         self._is_write_due = False
         slots = self._slots
         buffers: list[Buffer] = []
-        answered_bytes = 0
+        count = answered_bytes = written_bytes = 0
         while slots and (answer := slots[0].answer) is not None:
-            buffers.extend(answer)
+            buffers += answer
             slot = slots.popleft()
+            count += 1
             answered_bytes += slot.request_bytes
-            self._unwritten_bytes -= slot.answer_bytes
-            self.peer.turns.answered += 1
+            written_bytes += slot.answer_bytes
+        self._unwritten_bytes -= written_bytes
+        self.peer.turns.answered += count
+        if len(buffers) > 1 and written_bytes < _WRITE_AT_ONCE_BYTES:
+            buffers = [b"".join(buffers)]  # to copy small ones is cheaper than to hand over each
         self._write(buffers)
         self._in_flight_bytes -= answered_bytes
         self._memory.release(answered_bytes)
@@ -472,9 +482,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_stopping or self._transport.is_closing() or not self._is_paused or not self._has_room():
             return
         self._is_paused = False
-        held, self._unparsed = self._unparsed, b""
-        if held:
-            self._parse(memoryview(held))  # may fill the room again
+        held, self._unparsed = self._unparsed, None
+        if held is not None:
+            self._parse(held, len(held))  # may fill the room again
         if not self._is_paused and not self._is_stopping:
             self._transport.resume_reading()
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -48,48 +49,36 @@ class Dispatch(Protocol):
     def dispatch(self, frame: bytearray, peer: "Peer") -> Answer | Reply[Answer]: ...
 
 
+def _no_mute(_wait_ms: float) -> None:
+    """For peers without a connection, such as the peers of forwarded requests."""
+
+
+def _ignore() -> None:
+    """For connections without a callback."""
+
+
+@dataclass(slots=True, eq=False)
 class Peer:
     """The other side of a connection, with the state that handlers keep for it."""
 
-    __slots__ = (
-        "brokers",
-        "has_proved",
-        "host",
-        "is_disconnecting",
-        "is_forwarded",
-        "listener",
-        "login",
-        "long_polls",
-        "mute",
-        "on_disconnect",
-        "port",
-        "principal",
-        "proof",
-        "software_name",
-        "software_version",
-        "turns",
-    )
-
-    def __init__(self, listener: str, host: str, port: int) -> None:
-        self.listener = listener
-        self.host = host
-        self.port = port
-        self.principal = ANONYMOUS  # until a certificate or a login names it
-        self.login: Login | None = None  # on listeners with SASL
-        self.brokers: Collection[Principal] = ()  # the principals of brokers on this listener
-        self.proof: ServerProof | None = None  # under way
-        self.has_proved = False  # it knows the secret of this cluster
-        self.is_forwarded = False  # another broker forwards its requests
-        self.software_name = "unknown"  # until ApiVersions names it (KIP-511)
-        self.software_version = "unknown"
-        self.is_disconnecting = False  # long polls end and answer with the records read so far
-        self.long_polls: set[asyncio.Future[None]] = set()
-        self.turns = ReadGate()
-        self.mute: Callable[[float], None] = _no_mute
-        """Stops reading from the connection for some milliseconds, after it exceeded a quota."""
-
-        self.on_disconnect: Callable[[], None] = _ignore
-        """Called when the connection ends, possibly more than once."""
+    listener: str
+    host: str
+    port: int
+    principal: Principal = ANONYMOUS  # until a certificate or a login names it
+    login: "Login | None" = None  # on listeners with SASL
+    brokers: Collection[Principal] = ()  # the principals of brokers on this listener
+    proof: ServerProof | None = None  # under way
+    has_proved: bool = False  # it knows the secret of this cluster
+    is_forwarded: bool = False  # another broker forwards its requests
+    software_name: str = "unknown"  # until ApiVersions names it (KIP-511)
+    software_version: str = "unknown"
+    is_disconnecting: bool = False  # long polls end and answer with the records read so far
+    long_polls: "set[asyncio.Future[None]]" = field(default_factory=set)
+    turns: ReadGate = field(default_factory=ReadGate)
+    mute: Callable[[float], None] = _no_mute
+    """Stops reading from the connection for some milliseconds, after it exceeded a quota."""
+    on_disconnect: Callable[[], None] = _ignore
+    """Called when the connection ends, possibly more than once."""
 
     @property
     def is_broker(self) -> bool:
@@ -105,14 +94,6 @@ class Peer:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
-
-
-def _no_mute(_wait_ms: float) -> None:
-    """For peers without a connection, such as those of forwarded requests."""
-
-
-def _ignore() -> None:
-    """For connections without a callback."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,21 +159,6 @@ Dialect = Callable[["ConnectionContext", asyncio.Transport, Peer, bytes], Dialec
 
 class ConnectionContext:
     """The state that all connections of one broker share."""
-
-    __slots__ = (
-        "_log_limiter",
-        "clock",
-        "connection_wait",
-        "connections",
-        "counts",
-        "dialects",
-        "dispatcher",
-        "limits",
-        "memory",
-        "receive_buffer",
-        "receive_view",
-        "security",
-    )
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
-"""What a handler is given: the request's particulars and the parts of the broker it may use."""
+"""The context that a handler is given: the request's details and the parts of the broker it may use."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from random import Random
 
 import msgspec
 
@@ -44,7 +43,6 @@ class Services:
     """The parts of one broker that handlers use; put together by `Parts`."""
 
     clock: Clock
-    random: Random
     node_id: int
     cluster_id: str
     controller: Controller
@@ -73,35 +71,35 @@ class Services:
     active: ActiveController
     listeners: ListenerCheck
     broker_principals: Collection[Principal]
-    """Those who are brokers on the listener of brokers."""
+    """The principals that count as brokers on the brokers' listener."""
     is_ready: bool = False
 
     @property
     def config(self) -> BrokerConfig:
-        """The settings as they hold now: some change while running."""
+        """The current settings: some change while running."""
         return self.controller.config
 
 
 class RequestContext(msgspec.Struct, eq=False):
-    """One request on its way through a handler. A `Struct`, which is made without a call of Python code."""
+    """One request in a handler. A `Struct`, which is created without running Python code."""
 
     broker: Services
     peer: Peer
     version: int
     client_id: str
     number: int
-    """Of this request among those of its connection."""
+    """The sequence number of this request on its connection."""
     request_bytes: int = 0
     began_ms: float = 0.0
     busy_ms: float = 0.0
-    """How long the loop was held."""
+    """The time for which the request occupied the event loop."""
 
     def mutation_quota(self, *, strict_from: int) -> MutationQuota:
-        """The account for partitions that this request makes or deletes; it refuses from that version on."""
+        """The quota for partitions that this request creates or deletes; it is strict from that version on."""
         return self.broker.quotas.mutations(self.peer, self.client_id, is_strict=self.version >= strict_from)
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Whether who sent the request may do this to the resource."""
+        """Whether the sender of the request may do this to the resource."""
         return (
             self.broker.authorizer.allows(self.peer.principal, self.peer.host, operation, resource_type, name)
             or self.peer.is_broker

@@ -32,9 +32,9 @@ def raise_limit() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
         except (OSError, ValueError) as error:  # macOS has a hard limit that it does not grant
-            log.info("Cannot raise the limit of open files: %s. limit=%d", error, soft)
+            log.info("Cannot raise the open-file limit (ulimit -n): %s. limit=%d", error, soft)
     if soft == resource.RLIM_INFINITY:
         return 1 << 20
     if soft < _LITTLE:
-        log.warning("The limit of open files is low: raise it with ulimit -n. limit=%d", soft)
+        log.warning("The open-file limit (ulimit -n) is low: raise it. limit=%d", soft)
     return soft

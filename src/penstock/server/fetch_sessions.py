@@ -1,6 +1,6 @@
-"""Incremental fetch sessions (KIP-227): a consumer names its partitions once, then only what changes.
+"""Incremental fetch sessions (KIP-227): a consumer names its partitions once, then only changes.
 
-Pure: requests and per-partition results in, the partitions to read and the ones to answer out. A session is named
+No I/O: requests and per-partition results in, partitions to read and to include in the response out. A session is named
 by an id and counts its requests by an epoch:
 
     epoch -1   fetch without a session; a named session is closed
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import msgspec
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.fetch import FetchRequest
+from penstock.protocol.messages.fetch import FetchRequest, PartitionData
 
 SESSIONLESS_EPOCH = -1
 INITIAL_EPOCH = 0
@@ -44,16 +44,6 @@ class FetchPartition(msgspec.Struct, kw_only=True, gc=False):
         return (self.topic, self.index)
 
 
-class FetchResult(msgspec.Struct, kw_only=True, gc=False):
-    """The outcome of a read of one partition, as far as a session needs it."""
-
-    error_code: int
-    high_watermark: int
-    log_start_offset: int
-    has_records: bool
-    must_send: bool = False  # a diverging epoch or a preferred read replica
-
-
 class Session:
     """The partitions of one client, in the order in which they are read next."""
 
@@ -69,7 +59,7 @@ class Session:
     def update(self, changed: Iterable[FetchPartition], forgotten: Iterable[tuple[TopicKey, int]]) -> None:
         for partition in changed:
             known = self.partitions.get(partition.key)
-            # A follower of a new epoch may have dropped the last answer, which was of the epoch before.
+            # A follower of a new epoch may have dropped the last response, which was from the previous epoch.
             if known is not None and known.current_leader_epoch == partition.current_leader_epoch:
                 partition.sent_high_watermark = known.sent_high_watermark
                 partition.sent_log_start = known.sent_log_start
@@ -90,21 +80,23 @@ class FetchPlan(msgspec.Struct, kw_only=True):
     def session_id(self) -> int:
         return self.session.id if self.session is not None else 0
 
-    def must_include(self, partition: FetchPartition, result: FetchResult) -> bool:
+    def must_include(self, partition: FetchPartition, result: PartitionData) -> bool:
         """Whether the response includes this partition. Records the offsets that it sends."""
+        has_records = bool(result.records)
+        redirects = result.diverging_epoch.epoch >= 0 or result.preferred_read_replica >= 0
         changed = (
-            result.has_records
-            or result.must_send
+            has_records
+            or redirects
             or result.error_code != 0
             or partition.sent_high_watermark != result.high_watermark
             or partition.sent_log_start != result.log_start_offset
         )
         # After an error the next healthy result is sent even when its offsets did not move. So it is for a follower
         # that has to truncate its log first: it could not adopt the high watermark.
-        is_taken_over = result.error_code == 0 and not result.must_send
+        is_taken_over = result.error_code == 0 and not redirects
         partition.sent_high_watermark = result.high_watermark if is_taken_over else -1
         partition.sent_log_start = result.log_start_offset
-        if self.session is not None and result.has_records:
+        if self.session is not None and has_records:
             # A partition that returned records moves to the end, so that the byte limit starves none.
             known = self.session.partitions.pop(partition.key, None)
             if known is not None:
@@ -146,7 +138,7 @@ class FetchSessions:
         session.update(wanted, _forgotten_of(request, version))
         session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
         session.last_used_ms = now_ms
-        if not session.partitions:  # nothing left to fetch: the client has closed it in all but name
+        if not session.partitions:  # nothing left to fetch: the client has in effect closed it
             del self._sessions[session.id]
             return FetchPlan(partitions=[])
         return FetchPlan(session=session, partitions=list(session.partitions.values()), is_incremental=True)

@@ -1,4 +1,4 @@
-"""Requests that the active controller answers, on another node: put to it in an envelope (KIP-590)."""
+"""Forwards requests to the active controller on another node, in an envelope (KIP-590)."""
 
 import ipaddress
 from typing import Any
@@ -15,7 +15,7 @@ _FORWARD_MS_MAX = 10_000
 
 
 async def forward(services: Services, frame: bytes, peer: Peer) -> bytes:
-    """Give the controller's answer to a client's request, both with their headers.
+    """Return the controller's response to a client's request, both with their headers.
 
     Raises `CloseConnection` when there is none, and `ControllerIsLocal` when this node has become the controller.
     """
@@ -28,7 +28,7 @@ async def forward(services: Services, frame: bytes, peer: Peer) -> bytes:
 
 
 async def ask_controller(ctx: RequestContext, key: int, request: Any) -> Any:
-    """Put a request of our own making to the controller in the name of the client. Raises like `forward`."""
+    """Send a request to the controller on behalf of the client. Raises like `forward`."""
     codec, version = apis.codec(key), apis.APIS[key].versions[-1]
     frame = bytearray()
     header = RequestHeader(api_key=key, api_version=version, correlation_id=0, client_id=ctx.client_id)
@@ -40,7 +40,7 @@ async def ask_controller(ctx: RequestContext, key: int, request: Any) -> Any:
 
 
 def _packed(host: str) -> bytes:
-    """An address as Java has it; unknown ones are none."""
+    """An address in Java's encoding; empty if unknown."""
     try:
         return ipaddress.ip_address(host).packed
     except ValueError:

@@ -92,7 +92,7 @@ class Identity:
 
 
 def _brokers(config: BrokerConfig, dialer: Dialer) -> frozenset[Principal]:
-    """Return the principals of brokers on the inter-broker listener: this broker's own, and those in `super.users`.
+    """Return the principals of brokers on the inter-broker listener: this broker's own, and all in `super.users`.
 
     Certificates may name each broker differently, and a new user reaches one broker after the other. There are none
     where brokers prove the secret of the cluster instead.

@@ -1,8 +1,8 @@
-"""Listeners that are opened and closed while the broker runs, as the dynamic `listeners` says (KIP-226).
+"""Opens and closes listeners while the broker runs, following the dynamic `listeners` setting (KIP-226).
 
-A listener is known by its name. A change is checked before the controller stores it (`listener_check`). When it is in
-the metadata, new listeners are opened and others closed; those that stay keep their connections. Where clients find
-this broker is what it has said when it registered.
+A listener is identified by its name. A change is checked before the controller stores it (`listener_check`). Once it is
+in the metadata, new listeners are opened and removed ones closed; the others keep their connections. The advertised
+addresses stay as registered.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ class ListenerChanges:
         config: Callable[[], BrokerConfig],
         bound: dict[str, Endpoint],
     ) -> None:
-        """`bound` has the listeners that are open, by name; it is kept up to date. Those of the settings now are opened
-        at the start, and get registered.
+        """`bound` has the open listeners, by name; it is kept up to date. The listeners of the current settings are
+        opened at the start, and get registered.
         """
         self._server = server
         self._identity = identity
@@ -40,7 +40,7 @@ class ListenerChanges:
         self._turn = asyncio.Lock()
 
     async def follow(self) -> None:
-        """Open and close what the settings say now. One at a time: two would open the same listener."""
+        """Open and close listeners to match the current settings. One at a time: two would open the same listener."""
         async with self._turn:
             await self._follow()
 

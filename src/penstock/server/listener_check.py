@@ -18,8 +18,8 @@ class ListenerCheck:
         config: Callable[[], BrokerConfig],
         bound: Mapping[str, Endpoint],
     ) -> None:
-        """`bound` has the listeners that are open, by name. Those of the settings now are opened at the start, and get
-        registered.
+        """`bound` has the open listeners, by name. The listeners of the current settings are opened at the start, and
+        get registered.
         """
         self._network = network
         self._identity = identity
@@ -29,7 +29,7 @@ class ListenerCheck:
         self._inter_broker = config().inter_broker_listener
 
     async def check(self, after: BrokerConfig) -> None:
-        """Raises `ConfigError` when this broker could not have the listeners of these settings."""
+        """Raises `ConfigError` when this broker could not open the listeners of these settings."""
         if after.listeners == self._config().listeners:
             return
         names = [each.name for each in after.listeners]
@@ -54,7 +54,7 @@ class ListenerCheck:
                 raise ConfigError(str(error)) from error
 
     def _check_unchanged(self, endpoint: Endpoint) -> None:
-        """A listener that is open stays as it is, or its clients would have to be cut off."""
+        """An open listener must not change; otherwise its clients would have to be disconnected."""
         known = self._bound.get(endpoint.name)
         if known is None:
             return

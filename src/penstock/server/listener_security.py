@@ -1,5 +1,6 @@
 """The security of a listener. Every connection needs one, so that none is open to all by omission."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.security.identity_counts import IdentityCounts
@@ -10,22 +11,16 @@ if TYPE_CHECKING:  # loaded only by brokers with authentication
     from penstock.server.secure_listeners import ListenerTls
 
 
+@dataclass(slots=True, eq=False)
 class ListenerSecurity:
     """`tls` and `logins` are None where the security protocol has none; `brokers` are the principals of brokers."""
 
-    def __init__(
-        self,
-        tls: "ListenerTls | None",
-        logins: "ListenerLogins | None",
-        counts: IdentityCounts,
-        brokers: frozenset[Principal] = frozenset(),
-    ) -> None:
-        self.tls = tls
-        self.logins = logins
-        self.counts = counts
-        self.brokers = brokers
-        self.is_closed = False
-        """Connections that were accepted just before the listener was closed are closed too."""
+    tls: "ListenerTls | None"
+    logins: "ListenerLogins | None"
+    counts: IdentityCounts
+    brokers: frozenset[Principal] = frozenset()
+    is_closed: bool = False
+    """Connections that were accepted just before the listener was closed are closed too."""
 
 
 def plaintext() -> ListenerSecurity:

@@ -1,4 +1,4 @@
-"""Where clients are told to find this broker, given where it really listens.
+"""The addresses that this broker advertises to clients, given the addresses that it listens on.
 
 `advertised.listeners` wins; a listener it does not name advertises the address it is bound to. A wildcard address
 cannot be advertised: clients would connect to themselves.

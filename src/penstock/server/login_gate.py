@@ -1,4 +1,4 @@
-"""Stands between a connection and the dispatcher on listeners with SASL.
+"""The gate between a connection and the dispatcher on listeners with SASL.
 
 Until the login is done only requests that belong to it pass. A failed login is answered and its connection closed after
 `connection.failed.authentication.delay.ms`, which slows down guessing; no other connection waits for it.
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 _KEY = struct.Struct(">h")
 _SIZE = struct.Struct(">i")
-_FAILED = "failed to log in"
+_FAILED = "the login was refused"
 
 
 class LoginGate:
@@ -54,8 +54,8 @@ class LoginGate:
             raise CloseConnection("its login has run out and was not renewed (connections.max.reauth.ms)")
         if login.refuses(api_key):
             login.fail()
-            name = apis.APIS[api_key].name if api_key in apis.APIS else "something unknown"
-            return self._refuse(peer, f"sent {name} where a login was expected")
+            name = apis.APIS[api_key].name if api_key in apis.APIS else "an unknown API"
+            return self._refuse(peer, f"the client sent {name} before its login")
         was_done = login.principal is not None
         answer = self._dispatcher.dispatch(frame, peer)
         if login.state is State.FAILED:
@@ -82,7 +82,9 @@ class LoginGate:
     async def _refuse_later(self, peer: Peer, reason: str, answer: Answer | Reply[Answer] | None) -> Answer:
         if times := self._log_limiter.times((peer.host, reason)):
             again = "" if times == 1 else f" ({times} times since this was logged last)"
-            log.warning("A client %s%s. peer=%s listener=%s", reason, again, peer, peer.listener)
+            log.warning(
+                "Failed authentication: %s%s. peer=%s listener=%s", reason, again, peer, peer.listener
+            )
         await self._clock.sleep(self._failed_delay_ms)
         if answer is None:
             raise CloseConnection("")
@@ -91,7 +93,7 @@ class LoginGate:
 
 
 def accept(login: Login, peer: Peer) -> None:
-    """Give the connection the principal of its login."""
+    """Set the principal of the connection from its login."""
     assert login.principal is not None, "the login is not done"
     peer.principal = login.principal
     log.debug("Logged in. peer=%s principal=%s", peer, login.principal)

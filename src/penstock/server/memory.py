@@ -9,6 +9,7 @@ whose clients have read nothing for seconds are closed.
 """
 
 import os
+from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.server.read_budget import ReadBudget
@@ -45,29 +46,15 @@ class Answerer(Protocol):
         ...
 
 
+@dataclass(slots=True)
 class _Unsent:
     """The unsent bytes of a connection, and since when the client has read none."""
 
-    __slots__ = ("since_ms", "size_bytes")
-
-    def __init__(self, size_bytes: int, since_ms: float) -> None:
-        self.size_bytes = size_bytes
-        self.since_ms = since_ms
+    size_bytes: int
+    since_ms: float
 
 
 class MemoryBudget:
-    __slots__ = (
-        "_checked_ms",
-        "_receiving",
-        "_unsent",
-        "in_flight_bytes",
-        "limit_bytes",
-        "pace",
-        "receiving_bytes",
-        "unsent_bytes",
-        "waiting",
-    )
-
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.pace = ReadBudget()
@@ -148,7 +135,7 @@ class MemoryBudget:
 
 
 def memory_limit(configured_bytes: int) -> int:
-    """Return the configured limit, or a share of the machine's memory without one."""
+    """Return the configured limit, or a share of the machine's memory if none is configured."""
     if configured_bytes > 0:
         return configured_bytes
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

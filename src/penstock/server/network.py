@@ -31,23 +31,23 @@ class Listener(Protocol):
 
 
 class Bound(Protocol):
-    """An address that is taken, and that accepts nobody yet."""
+    """An address that is bound, and does not accept connections yet."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """With the port that it really has."""
+        """The endpoint, with its actual port."""
         ...
 
     async def listener(self, make: MakeProtocol) -> Listener:
-        """A listener that gives each connection the protocol that `make` returns."""
+        """A listener that serves each connection with the protocol that `make` returns."""
         ...
 
     def socket(self) -> socket.socket:
-        """The listening socket, for a listener that accepts by itself: one with TLS."""
+        """The listening socket, for a listener that accepts connections itself, such as a TLS listener."""
         ...
 
     def close(self) -> None:
-        """Give the address back."""
+        """Release the address."""
         ...
 
 
@@ -103,7 +103,7 @@ class BoundSocket:
 
 
 async def _resolve(endpoint: Endpoint) -> Sequence[tuple[Any, ...]]:
-    """A name may take long, and others are served meanwhile; an address is found at once."""
+    """Resolving a name may take long, so it must not block the loop; an address is found at once."""
     host = endpoint.host or None
     try:
         return socket.getaddrinfo(

@@ -1,4 +1,4 @@
-"""What a broker uses of the machine it runs on. All of it is given to `Broker`, so that the same broker runs as a
+"""The interfaces of the machine that a broker uses. All are passed to `Broker`, so that the same broker runs as a
 process, inside a test, and on a simulated machine.
 """
 
@@ -23,20 +23,20 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     """For records, retention, groups and transactions."""
     liveness: Clock
-    """By which connections end and nodes wait for each other; a test that moves `clock` leaves this one alone."""
+    """For timeouts of connections and between nodes; a test that moves `clock` does not move this one."""
     files: FileSystem
     network: Network
     randomness: random.Random
     threads: Callable[[int, str], OffloadPool]
-    """Makes a pool of so many threads at most."""
+    """Makes a pool of at most this many threads."""
     open_ring: Callable[[], SyncRing | None]
-    """None where the kernel is not to be left alone with a sync."""
+    """Returns None if syncs must not run in the kernel."""
     compactor: MakeCompactor
     descriptor_limit: Callable[[], int]
 
 
 def real_ports(*, clock: Clock | None = None, files: FileSystem | None = None) -> Ports:
-    """Those of a process of its own."""
+    """The ports of a dedicated broker process."""
     clock = clock or SystemClock()
     return Ports(
         clock=clock,
@@ -65,4 +65,4 @@ def compact_on_offload(
 
 
 def no_ring() -> None:
-    """For a broker that may be killed while a sync is under way, which a ring does not survive."""
+    """For a broker that may be killed during a sync, which a ring does not survive."""

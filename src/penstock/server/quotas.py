@@ -1,8 +1,8 @@
-"""Quotas at work: what each request costs is put on its sender's account, and who exceeds it waits.
+"""Quota enforcement: each request is charged to its sender's account, and a sender above its quota is throttled.
 
-As in Kafka the answer goes out at once and says how long the wait is (`throttle_time_ms`); the connection is not read
-from for that long, so a client that does not listen is slowed down all the same. A fetch that exceeds its quota is
-answered without records, and does not count.
+As in Kafka the response is sent at once and contains the wait (`throttle_time_ms`); the connection is not read for that
+long, so a client that ignores it is slowed down as well. A fetch that exceeds its quota is answered without records,
+and is not charged.
 """
 
 import hashlib
@@ -24,16 +24,16 @@ from penstock.server.connections import Peer
 
 _PRODUCE = 0
 _ACCOUNTS_MAX = 10_000
-"""Client ids are the clients' choice: accounts that are not in use make room for new ones."""
+"""Client ids are the clients' choice: unused accounts are evicted for new ones."""
 _CLIENT_ID_MAX = 255
-"""Longer ones are known by their digest: they may have 32 kB each."""
+"""Longer ids are replaced by their digest: an id may have 32 kB."""
 
 Quotas = Mapping[Entity, Mapping[str, float]]
 _Account = tuple[str, str | None, str | None]
 
 
 class Charged(Protocol):
-    """What a request costs, and whom."""
+    """Per-request quota charge: the cost of a request, and the client that is charged."""
 
     peer: Peer
     client_id: str
@@ -42,7 +42,7 @@ class Charged(Protocol):
 
 
 class QuotaKeeper:
-    """The accounts of one broker. `is_active` is false while nobody has a quota: then nothing is counted."""
+    """The accounts of one broker. `is_active` is false while no quota is set: then nothing is counted."""
 
     def __init__(self, current_config: Callable[[], BrokerConfig], clock: Clock) -> None:
         self._clock = clock
@@ -61,7 +61,7 @@ class QuotaKeeper:
         self.is_active = False
 
     def follow(self, quotas: Quotas) -> None:
-        """Quotas changed: from now on these hold. What was used stays on the accounts."""
+        """Quotas changed: the new ones apply from now on. The usage recorded so far is kept."""
         self._quotas = {entity: dict(values) for entity, values in quotas.items()}
         self._shares.clear()
         self.is_active = bool(quotas)
@@ -69,7 +69,7 @@ class QuotaKeeper:
     # -- requests
 
     def settle(self, request: "Charged", api_key: int, response: Any) -> Any:
-        """Charge a request that was handled; gives its response with the wait in it, and has the connection wait."""
+        """Charge a handled request and throttle its connection. Returns the response with its throttle time."""
         peer, client_id = request.peer, request.client_id
         wait_ms = float(getattr(response, "throttle_time_ms", 0))
         if api_key == _PRODUCE:
@@ -85,11 +85,11 @@ class QuotaKeeper:
         return msgspec.structs.replace(response, throttle_time_ms=math.ceil(wait_ms))
 
     def wait_after_produce_ms(self, peer: Peer, client_id: str, size_bytes: int) -> float:
-        """Charge a producer; how long it must wait now."""
+        """Charge a producer. Returns how long it must wait now."""
         return self._charge(entities.PRODUCER_BYTE_RATE, peer, client_id, size_bytes)
 
     def wait_before_fetch_ms(self, peer: Peer, client_id: str, size_bytes: int) -> int:
-        """How long a consumer must wait for records of this size; 0 when it gets them, and is charged for them."""
+        """The time a consumer must wait for records of this size; 0 if it gets them, and is charged for them."""
         account = self._account(entities.CONSUMER_BYTE_RATE, peer, client_id)
         if account is None:
             return 0
@@ -104,7 +104,7 @@ class QuotaKeeper:
     # -- connections
 
     def connection_wait(self, host: str) -> tuple[float, bool]:
-        """Count a new connection: how many milliseconds it must wait, and whether it is closed after that."""
+        """Count a new connection. Returns how many milliseconds it must wait, and whether it is closed after that."""
         limits: list[tuple[_Account, float, bool]] = []
         of_all = self._current_config()[network.MAX_CONNECTION_CREATION_RATE]
         if of_all < INT_MAX:
@@ -144,7 +144,7 @@ class QuotaKeeper:
         if rate is None:
             _make_room(self._rates)
             rate = SampledRate(self._sample_count, self._sample_ms)
-        self._rates[account] = rate  # the one used last stands last
+        self._rates[account] = rate  # the most recently used account is last
         return rate
 
     def _share(self, key: str, peer: Peer, client_id: str) -> Share | None:
@@ -162,7 +162,7 @@ class QuotaKeeper:
     # -- topic changes
 
     def mutations(self, peer: Peer, client_id: str, *, is_strict: bool) -> "MutationQuota":
-        """The account for partitions made and deleted by one request (KIP-599)."""
+        """The quota for partitions created and deleted by one request (KIP-599)."""
         share = self._share(entities.CONTROLLER_MUTATION_RATE, peer, client_id) if self.is_active else None
         if share is None:
             return MutationQuota(None, 0.0, self._clock, is_strict=is_strict)
@@ -176,7 +176,7 @@ class QuotaKeeper:
 
 
 class MutationQuota:
-    """A strict one refuses what exceeds it; the other kind, for older clients, only makes them wait."""
+    """A strict quota refuses changes that exceed it; otherwise, for older clients, it only throttles."""
 
     __slots__ = ("_bucket", "_clock", "_is_strict", "_limit")
 
@@ -204,6 +204,6 @@ class MutationQuota:
 
 
 def _make_room(accounts: "dict[_Account, Any]") -> None:
-    """Forget the one that was not used for longest."""
+    """Evict the least recently used account."""
     if len(accounts) >= _ACCOUNTS_MAX:
         del accounts[next(iter(accounts))]

@@ -1,7 +1,7 @@
 """Bounds the bytes that are read for all clients in one turn of the event loop.
 
 Many large fetches at once would be answered in one turn, and small requests would wait for all of them. Once the budget
-of a turn is spent, later fetches wait for turns of their own, in order of arrival.
+of a turn is spent, later fetches wait for later turns, in order of arrival.
 """
 
 import asyncio

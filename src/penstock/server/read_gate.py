@@ -2,7 +2,7 @@
 
 A client may pipeline many large fetches and read the responses slowly, or queue them behind a long poll. So records are
 read for one request at a time, and not while the client leaves responses unread. When many bytes are held back behind
-an unfinished request, records are read only for that one: it must never wait for the requests behind it.
+an unfinished request, records are read only for that one: it must never wait for later requests.
 
 The size of a read grows with the bytes that the client has read before, so a client that asks for everything and reads
 nothing costs no more than the buffers in between.
@@ -28,9 +28,9 @@ class ReadGate:
     def __init__(self) -> None:
         self.bytes_max = FIRST_BYTES_MAX  # of the next answer
         self.accepted = 0  # the number of the newest request
-        self.answered = 0  # the number of the last one whose answer was written
-        self.is_slow = False  # the client does not read what was written
-        self.is_full = False  # much is held back behind the oldest request
+        self.answered = 0  # the number of the last request whose response was written
+        self.is_slow = False  # the client does not read its responses
+        self.is_full = False  # many response bytes wait for the oldest request
         self.is_gone = False
         self._lock = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []

@@ -1,4 +1,6 @@
-"""What is counted of requests: how many, how large, how long they took, by API."""
+"""Request metrics by API: count, size and duration."""
+
+from dataclasses import dataclass, field
 
 from penstock.observability.exposition import Histogram
 
@@ -22,27 +24,23 @@ _BOUNDS_SECONDS = (
 )
 
 
+@dataclass(slots=True, eq=False)
 class ApiCounts:
-    """Of one API; plain numbers, which the dispatcher adds to with each answer."""
+    """The counts of one API; plain numbers, which the dispatcher increments with each response."""
 
-    __slots__ = ("name", "request_bytes", "response_bytes", "seconds")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.request_bytes = 0
-        self.response_bytes = 0
-        self.seconds = Histogram(_BOUNDS_SECONDS)
+    name: str
+    request_bytes: int = 0
+    response_bytes: int = 0
+    seconds: Histogram = field(default_factory=lambda: Histogram(_BOUNDS_SECONDS))
 
 
+@dataclass(slots=True, eq=False)
 class RequestCounts:
-    """Of one broker."""
+    """The counts of one broker."""
 
-    __slots__ = ("by_api", "protocol_errors", "unexpected_errors")
-
-    def __init__(self) -> None:
-        self.by_api: dict[str, ApiCounts] = {}
-        self.protocol_errors = 0
-        self.unexpected_errors = 0
+    by_api: dict[str, ApiCounts] = field(default_factory=dict)
+    protocol_errors: int = 0
+    unexpected_errors: int = 0
 
     def of(self, api: str) -> ApiCounts:
         counts = self.by_api.get(api)

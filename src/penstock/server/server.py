@@ -40,7 +40,7 @@ class Server:
         self._sweeper: asyncio.Task[None] | None = None
 
     async def listen(self, endpoints: list[Endpoint]) -> list[Endpoint]:
-        """Bind all endpoints and give them back with the ports they really have (port 0 picks a free one)."""
+        """Bind all endpoints. Returns them with their actual ports (port 0 picks a free one)."""
         return [await self._listen(endpoint) for endpoint in endpoints]
 
     async def _listen(self, endpoint: Endpoint) -> Endpoint:
@@ -91,7 +91,7 @@ class Server:
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep(), name="idle-connection-sweep")
 
     async def stop(self, drain_ms_max: int) -> None:
-        """Stop accepting, answer the requests in flight, and close; abort what is left after `drain_ms_max`."""
+        """Stop accepting, answer the requests in flight, and close; abort the rest after `drain_ms_max`."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         servers = list(self._servers.values())

@@ -1,7 +1,7 @@
-"""What the sockets of a listener are set to. Those that are accepted have what the listening one has.
+"""The socket options of a listener. Accepted sockets inherit the options of the listening socket.
 
-Kafka sets buffers of 100 KiB and a queue of 50 where nothing is said. Here that is left to the system, which lets the
-buffers grow with the connection, and the queue is longer: many clients come at once after a restart.
+Kafka's defaults are buffers of 100 KiB and a backlog of 50. Here the default is left to the system, which lets the
+buffers grow with the connection, and the backlog is longer: many clients connect at once after a restart.
 """
 
 import socket
@@ -23,7 +23,7 @@ class SocketOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, config: BrokerConfig) -> "SocketOptions":
-        """Kafka's names: `socket.*`; only what is set counts."""
+        """Kafka's names: `socket.*`; only options that are set apply."""
 
         def given(prop: Property[int], otherwise: int) -> int:
             return config[prop] if prop.name in config.settings() else otherwise
@@ -35,7 +35,7 @@ class SocketOptions(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def apply(self, listening: socket.socket) -> None:
-        """Before it is bound: the receive buffer limits the window that a connection can ever have."""
+        """Call it before binding: the receive buffer limits the window of every connection."""
         if self.send_buffer_bytes != _LEFT_TO_THE_SYSTEM:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.send_buffer_bytes)
         if self.receive_buffer_bytes != _LEFT_TO_THE_SYSTEM:

@@ -1,13 +1,14 @@
-"""Metrics that clients send of themselves (KIP-714): who shall send what, and what they sent last.
+"""Client metrics (KIP-714): the subscriptions of clients, and the last values that they pushed.
 
-A subscription is a configuration resource: names of metrics, an interval, and patterns that choose clients. A client
-asks what applies to it, gets an id for that set, and pushes under this id until its broker says that it no longer
-holds. What arrives is told to Prometheus with everything else. Clients that fall silent are forgotten.
+A subscription is a configuration resource: names of metrics, an interval, and patterns that select clients. A client
+asks for its subscription, gets an id for it, and pushes under this id until its broker rejects the id as outdated. The
+values are exported to Prometheus with all other metrics. Clients that fall silent are removed.
 """
 
 import random
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 
 from penstock.cluster.controller.identifiers import new_uuid
@@ -27,10 +28,10 @@ ACCEPTED_CODECS = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 _CLIENTS_MAX = 1000
 _POINTS_MAX = 500
 _POINTS_READ_MAX = 4 * _POINTS_MAX
-"""Of one client: what a client makes up must not fill the memory or the scrape."""
+"""Per client: invented series must not fill the memory or the scrape."""
 _HELD_BYTES_MAX = 16 * 1024 * 1024
-"""Of all clients: names and attributes are theirs to choose, and may be long."""
-_SERIES_BYTES = 128  # what each costs besides its text
+"""For all clients: clients choose names and attributes, which may be long."""
+_SERIES_BYTES = 128  # the size of a series without its text
 _CLIENT_ID_MAX = 255
 _SILENT_MS_MIN = 60_000
 
@@ -38,61 +39,46 @@ Series = tuple[str, tuple[tuple[str, str], ...]]
 """A metric's name and its attributes."""
 
 
+@dataclass(slots=True, eq=False)
 class Client:
-    """One client instance: what it was told to send, and what it has sent."""
+    """One client instance: its subscription, and the values that it has pushed."""
 
-    __slots__ = (
-        "asked_ms",
-        "client_id",
-        "error",
-        "held_bytes",
-        "instance_id",
-        "interval_ms",
-        "is_terminating",
-        "metrics",
-        "pushed_ms",
-        "seen_ms",
-        "software",
-        "subscription_id",
-        "values",
-        "version",
-    )
+    instance_id: bytes
+    client_id: str
+    version: int = -1  # of the subscriptions that the following fields are derived from
+    metrics: tuple[str, ...] = ()
+    interval_ms: int = INTERVAL_MS_DEFAULT
+    subscription_id: int = 0
+    asked_ms: float | None = None
+    pushed_ms: float | None = None
+    seen_ms: float = 0.0
+    error: ErrorCode = ErrorCode.NONE
+    is_terminating: bool = False
+    held_bytes: int = 0
+    values: dict[Series, tuple[str, float]] = field(default_factory=dict)
 
-    def __init__(self, instance_id: bytes, client_id: str, software: str) -> None:
-        self.instance_id = instance_id
-        self.client_id = client_id
-        self.software = software
-        self.version = -1  # of the subscriptions that the following were worked out from
-        self.metrics: tuple[str, ...] = ()
-        self.interval_ms = INTERVAL_MS_DEFAULT
-        self.subscription_id = 0
-        self.asked_ms: float | None = None
-        self.pushed_ms: float | None = None
-        self.seen_ms = 0.0
-        self.error = ErrorCode.NONE
-        self.is_terminating = False
-        self.held_bytes = 0
-        self.values: dict[Series, tuple[str, float]] = {}
+    def is_silent(self, now_ms: float) -> bool:
+        return now_ms - self.seen_ms > max(_SILENT_MS_MIN, 3 * self.interval_ms)
 
 
 class Telemetry:
     def __init__(self, clock: Clock, randomness: random.Random, *, bytes_max: int = _BYTES_MAX) -> None:
-        """`bytes_max` is how much a client may push at once."""
+        """`bytes_max` is the maximum size of one push."""
         self.bytes_max = bytes_max
         self._clock = clock
         self._random = randomness
         self._subscriptions: dict[str, Subscription] = {}
         self._version = 0
-        self._clients: dict[bytes, Client] = {}  # the one seen last stands last
+        self._clients: dict[bytes, Client] = {}  # the most recently seen client is last
         self._held_bytes = 0
 
     def follow(self, settings: Mapping[str, Mapping[str, str]]) -> None:
-        """Subscriptions changed: from now on these hold, by name."""
+        """Subscriptions changed: these apply from now on, by name."""
         found: dict[str, Subscription] = {}
         for name, values in settings.items():
             try:
                 found[name] = parse_subscription(values)
-            except ConfigError:  # a newer version may have written what this one does not understand
+            except ConfigError:  # a newer version may have written a setting unknown to this one
                 continue
         self._subscriptions = found
         self._version += 1
@@ -105,7 +91,7 @@ class Telemetry:
     # -- requests
 
     def subscribe(self, instance_id: bytes, peer: Peer, client_id: str) -> Client | ErrorCode:
-        """What a client shall send. One that asks again too soon, with nothing changed, is told to be patient."""
+        """The subscription of a client. A client that asks again too soon, with nothing changed, is throttled."""
         if instance_id == ZERO_UUID:
             instance_id = new_uuid(self._random)
         known_version = self._clients[instance_id].version if instance_id in self._clients else -1
@@ -133,7 +119,7 @@ class Telemetry:
         codec: int,
         size_bytes: int,
     ) -> Client | ErrorCode:
-        """Whose metrics these are; they are read with `read_metrics`, which takes long, and given to `keep`."""
+        """The client of a push, or an error; `read_metrics` reads its metrics, which takes long, for `keep`."""
         if instance_id == ZERO_UUID:
             return ErrorCode.INVALID_REQUEST
         client = self._client(instance_id, peer, client_id)
@@ -163,9 +149,9 @@ class Telemetry:
         return ErrorCode.NONE
 
     def keep(self, client: Client, points: Iterable[Point]) -> None:
-        """Remember what a client has sent. When that is too much, those who were silent longest are forgotten."""
+        """Store the points that a client has pushed. Above the limit, clients silent for longest are removed."""
         if self._clients.get(client.instance_id) is not client:
-            return  # it was forgotten while they were read
+            return  # it was removed while they were read
         for point in points:
             series = (point.name, point.attributes)
             if series not in client.values:
@@ -199,7 +185,7 @@ class Telemetry:
         now_ms = self._clock.monotonic_ms()
         if client is None:
             self._forget_silent(now_ms)
-            client = Client(instance_id, client_id[:_CLIENT_ID_MAX], peer.software_name)
+            client = Client(instance_id, client_id[:_CLIENT_ID_MAX])
         self._clients[instance_id] = client
         client.seen_ms = now_ms
         if client.version != self._version:
@@ -208,8 +194,7 @@ class Telemetry:
 
     def _forget_silent(self, now_ms: float) -> None:
         for instance_id, client in list(self._clients.items()):
-            is_silent = now_ms - client.seen_ms > max(_SILENT_MS_MIN, 3 * client.interval_ms)
-            if is_silent or len(self._clients) >= _CLIENTS_MAX:
+            if client.is_silent(now_ms) or len(self._clients) >= _CLIENTS_MAX:
                 self._clear(self._clients.pop(instance_id))
 
     def _evaluate(self, client: Client, facts: Mapping[str, str]) -> None:
@@ -221,24 +206,16 @@ class Telemetry:
         client.subscription_id = (zlib.crc32(told + client.instance_id) & 0xFFFFFFFF) - 2**31
         client.version = self._version
 
-    # -- what arrived
+    # -- values
 
     def series(self) -> Iterator[tuple[Client, Series, str, float]]:
-        """Every value of every client that is not silent: whose, of what, its kind, the value."""
-        self._forget_gone()
+        """Every value of every client that is not silent: client, series, kind, value."""
+        now_ms = self._clock.monotonic_ms()
         for client in self._clients.values():
+            if client.is_terminating or client.is_silent(now_ms):
+                self._clear(client)
             for series, (kind, value) in client.values.items():
                 yield client, series, kind, value
-
-    def _forget_gone(self) -> None:
-        now_ms = self._clock.monotonic_ms()
-        gone = [
-            instance_id
-            for instance_id, client in self._clients.items()
-            if client.is_terminating or now_ms - client.seen_ms > max(_SILENT_MS_MIN, 3 * client.interval_ms)
-        ]
-        for instance_id in gone:
-            self._clear(self._clients[instance_id])
 
 
 def _facts(instance_id: bytes, peer: Peer, client_id: str) -> dict[str, str]:
@@ -253,11 +230,11 @@ def _facts(instance_id: bytes, peer: Peer, client_id: str) -> dict[str, str]:
 
 
 def read_metrics(codec: int, metrics: bytes, bytes_max: int = _BYTES_MAX) -> list[Point]:
-    """What a push carries, as far as it is looked at. Raises `NotOtlp` or `ProtocolError`."""
+    """The points of a push, up to the limit. Raises `NotOtlp` or `ProtocolError`."""
     return list(islice(parse(decompress(Codec(codec), metrics, bytes_max)), _POINTS_READ_MAX))
 
 
 def _size_bytes(client: Client, series: Series) -> int:
-    """What a series costs in a scrape, where the client's names stand beside each, and about the same in memory."""
+    """The size of a series in a scrape, where the client's names are repeated for each, and roughly in memory."""
     name, attributes = series
     return _SERIES_BYTES + len(client.client_id) + len(name) + sum(len(k) + len(v) for k, v in attributes)

@@ -128,7 +128,7 @@ class SharePartitions:
         task.add_done_callback(self._tasks.discard)
 
     def verify(self, led: LedPartition) -> None:
-        """End a share partition if its state is no longer that of the group."""
+        """End a share partition if its state is no longer the group's."""
         if led.state is not None and not led.is_unverified:
             led.is_unverified = True
             self._start_task(self._verify(led, led.state), f"verify {led.key}")
@@ -138,10 +138,10 @@ class SharePartitions:
         try:
             kept = await self._persister.summary(led.key)
         except PersisterError as error:
-            log.info("Cannot verify a share partition: %s key=%s", error, led.key)
+            log.warning("Cannot verify a share partition: %s. %s", error, led.key)
             return
         if kept.state_epoch != state.state_epoch:
-            log.info("Ended a share partition: the group has a new state epoch. key=%s", led.key)
+            log.info("Ended a share partition: the group has a new state epoch. %s", led.key)
             self.end(led, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     # -- acknowledgements and locks -------------------------------------------------------------------
@@ -218,7 +218,7 @@ class SharePartitions:
         except asyncio.CancelledError:  # by `stop`
             outcome = Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker is stopping")
         except Exception:
-            log.exception("Cannot write a change of a share partition. key=%s", led.key)
+            log.exception("Cannot write a change of a share partition. %s", led.key)
             outcome = Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)
         frees_records = change.roll_back() if outcome.code else change.commit()
         if outcome.code in ENDING or is_deleted:
@@ -244,10 +244,10 @@ class SharePartitions:
         try:
             state = await self._read(led, leader, settings)
         except (_LoadFailed, PersisterError) as error:
-            log.info("Cannot load a share partition: %s key=%s", error, led.key)
+            log.warning("Cannot load a share partition: %s. %s", error, led.key)
             self.end(led, _client_error(error) if isinstance(error, PersisterError) else error.code)
         except Exception:
-            log.exception("Cannot load a share partition. key=%s", led.key)
+            log.exception("Cannot load a share partition. %s", led.key)
             self.end(led, ErrorCode.UNKNOWN_SERVER_ERROR)
         else:
             if not led.failure:

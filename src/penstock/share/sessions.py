@@ -1,11 +1,11 @@
 """Share sessions (KIP-932): a member sends the partitions that it fetches from this broker once, and then only changes.
 
-Pure. A member of a group has one session with a broker, which belongs to the connection that began it and ends with it.
+No I/O. A member has one session with a broker, which belongs to the connection that began it and ends with it.
 ShareFetch and ShareAcknowledge requests increase its epoch:
 
-    epoch  0   a fetch begins a session; it replaces the one before
+    epoch  0   a fetch begins a session; it replaces the previous session
     epoch  n   the n-th request of the session, else INVALID_SHARE_SESSION_EPOCH
-    epoch -1   the last one: the session ends, and the records of the member are released
+    epoch -1   the last request: the session ends, and the member's records are released
 """
 
 from collections import Counter
@@ -72,7 +72,7 @@ class ShareSession:
     def must_include(self, partition: TopicPartition, *, has_records: bool, has_failed: bool) -> bool:
         """Return whether a response, except the first, includes this partition.
 
-        A response also includes a partition that is new to the session, and one whose error is over.
+        A response also includes a partition that is new to the session, and a partition whose error is over.
         """
         is_included = has_records or has_failed or partition in self._pending
         if has_failed and partition in self.partitions:

@@ -24,22 +24,24 @@ def settings_of(config: BrokerConfig, overrides: Mapping[str, str]) -> GroupSett
     """Return the current settings, which may change while the group is active."""
     return GroupSettings(
         partition=PartitionSettings(
-            lock_duration_ms=_own(overrides, group.SHARE_RECORD_LOCK_DURATION_MS)
+            lock_duration_ms=own_setting(overrides, group.SHARE_RECORD_LOCK_DURATION_MS)
             or config[coordinators.GROUP_SHARE_RECORD_LOCK_DURATION_MS],
-            delivery_count_limit=_own(overrides, group.SHARE_DELIVERY_COUNT_LIMIT)
+            delivery_count_limit=own_setting(overrides, group.SHARE_DELIVERY_COUNT_LIMIT)
             or config[coordinators.GROUP_SHARE_DELIVERY_COUNT_LIMIT],
-            record_locks_max=_own(overrides, group.SHARE_PARTITION_MAX_RECORD_LOCKS)
+            record_locks_max=own_setting(overrides, group.SHARE_PARTITION_MAX_RECORD_LOCKS)
             or config[coordinators.GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS],
-            allows_renewal=_own(overrides, group.SHARE_RENEW_ACKNOWLEDGE_ENABLE) is not False,
+            allows_renewal=own_setting(overrides, group.SHARE_RENEW_ACKNOWLEDGE_ENABLE) is not False,
         ),
-        reads_committed=_own(overrides, group.SHARE_ISOLATION_LEVEL) == "read_committed",
+        reads_committed=own_setting(overrides, group.SHARE_ISOLATION_LEVEL) == "read_committed",
         offset_reset=parse_offset_reset(
-            _own(overrides, group.SHARE_AUTO_OFFSET_RESET) or str(group.SHARE_AUTO_OFFSET_RESET.default)
+            own_setting(overrides, group.SHARE_AUTO_OFFSET_RESET)
+            or str(group.SHARE_AUTO_OFFSET_RESET.default)
         ),
     )
 
 
-def _own(overrides: Mapping[str, str], prop: Property[T]) -> T | None:
+def own_setting(overrides: Mapping[str, str], prop: Property[T]) -> T | None:
+    """Return the setting of the group itself, None when it has none."""
     text = overrides.get(prop.name)
     if text is None:
         return None

@@ -1,6 +1,6 @@
 """Builds an archive of Spark's classes that more than halves the start time of its JVM (JEP 350, AppCDS).
 
-A JVM writes the archive as it ends, which takes some seconds, so a run of its own builds it:
+A JVM writes the archive as it ends, which takes some seconds, so a separate run builds it:
 
     python -m penstock.spark.class_archive
 

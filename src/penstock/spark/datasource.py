@@ -1,11 +1,8 @@
 """The format "penstock": topics as tables, to read and to write, in batches and as streams.
 
-Columns, option names and the JSON of offsets are those of Spark's Kafka connector, so that switching between the two
+Columns, option names and the JSON of offsets follow Spark's Kafka connector, so that switching between the two
 is one word. `pyspark_penstock` registers it by its name alone.
 """
-
-import importlib
-from typing import Any
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -30,29 +27,26 @@ class PenstockDataSource(DataSource):
         return "penstock"
 
     def schema(self) -> StructType:
-        schema: StructType = _source().schema_of(Options(self.options))
-        return schema
+        from penstock.spark.source import readers  # noqa: PLC0415
+
+        return readers.schema_of(Options(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        reader: DataSourceReader = _source().batch_reader(Options(self.options), schema)
-        return reader
+        from penstock.spark.source import readers  # noqa: PLC0415
+
+        return readers.batch_reader(Options(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's name
-        reader: DataSourceStreamReader = _source().stream_reader(Options(self.options), schema)
-        return reader
+        from penstock.spark.source import readers  # noqa: PLC0415
+
+        return readers.stream_reader(Options(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        writer: DataSourceWriter = _sink().batch_writer(Options(self.options), schema, overwrite)
-        return writer
+        from penstock.spark.sink import writers  # noqa: PLC0415
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802  Spark's name
-        writer: DataSourceStreamWriter = _sink().stream_writer(Options(self.options), schema, overwrite)
-        return writer
+        return writers.batch_writer(Options(self.options), schema, overwrite)
 
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802  Spark's
+        from penstock.spark.sink import writers  # noqa: PLC0415
 
-def _source() -> Any:
-    return importlib.import_module("penstock.spark.source.readers")
-
-
-def _sink() -> Any:
-    return importlib.import_module("penstock.spark.sink.writers")
+        return writers.stream_writer(Options(self.options), schema)

@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -79,7 +80,9 @@ class Java(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def major(self) -> int:
-        return _major(self.version)
+        """17 of 17.0.15, and 8 of 1.8.0_402."""
+        numbers = [int(number) for number in re.findall(r"\d+", self.version)[:2]] or [0]
+        return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path:
@@ -155,19 +158,11 @@ def _ask(executable: Path) -> tuple[Java, bool] | None:
     return Java(home=facts["home"], version=facts["version"]), True
 
 
-def _major(version: str) -> int:
-    """17 of 17.0.15, and 8 of 1.8.0_402."""
-    numbers = [int(number) for number in re.findall(r"\d+", version)[:2]]
-    if not numbers:
-        return 0
-    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
-
-
 def _wrapped(java: Java, dropped: tuple[str, ...], cache: Path) -> Java:
     script = _WRAPPER_SCRIPT.format(java=os.path.join(java.home, "bin", "java"), dropped=dropped)
     home = cache / f"java-{hashlib.sha256(f'{sys.executable} {script}'.encode()).hexdigest()[:12]}"
     script_path = home / "bin" / "java.py"
-    command = _WRAPPER.format(python=_shell_quoted(sys.executable), script=_shell_quoted(str(script_path)))
+    command = _WRAPPER.format(python=shlex.quote(sys.executable), script=shlex.quote(str(script_path)))
     if not (home / "bin" / "java").exists():
         script_path.parent.mkdir(parents=True, exist_ok=True)
         _write(script_path, script)
@@ -182,7 +177,3 @@ def _write(path: Path, text: str) -> None:
         file.write(text)
     os.chmod(half_done, 0o755)  # noqa: S103 - an executable that others may run
     os.replace(half_done, path)
-
-
-def _shell_quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

@@ -7,6 +7,7 @@ output is kept: Spark's console sink prints there.
 import contextlib
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -132,16 +133,10 @@ def _log_options(log_path: str | None) -> str:
     options = [f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()}"]
     if log_path is not None:
         options += ["-Dpenstock.spark.log.appender=file", f"-Dpenstock.spark.log.file={log_path}"]
-    return " ".join(_quoted(option) for option in options)
-
-
-def _quoted(option: str) -> str:
-    """Spark splits the options as a shell does."""
-    return f'"{option}"' if " " in option else option
+    return shlex.join(options)  # Spark splits the options as a shell does
 
 
 def configured(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
-    """Return the builder's session with these settings."""
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -1,17 +1,17 @@
-"""Options of the data source, as a person wrote them after `.option(...)`.
+"""Options of the data sources, as a person wrote them after `.option(...)`.
 
-Spark passes names in lower case, so case is ignored; errors use the documented spelling. Options under `kafka.` go to
+Spark passes names in lower case, so case is ignored, and so are underscores: `merge_schema` and `mergeSchema` are one
+option. Errors use the documented spelling. Options under `kafka.` go to
 the client, with Kafka's names, as in Spark's Kafka connector.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from penstock.client.errors import SettingsError
 from penstock.client.settings import ClientSettings
 
 _KAFKA: Final = "kafka."
-_BOOLEANS: Final = {"true": True, "false": False}
 
 
 class OptionError(ValueError):
@@ -22,22 +22,30 @@ class Options:
     """Read-only and picklable."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = {name.lower(): str(value) for name, value in given.items()}
+        self._given = {_folded(name): str(value) for name, value in given.items()}
 
     def text(self, name: str) -> str | None:
-        return self._given.get(name.lower())
+        return self._given.get(_folded(name))
 
     def is_given(self, name: str) -> bool:
-        return name.lower() in self._given
+        return self.text(name) is not None
 
-    def boolean(self, name: str, default: bool) -> bool:
+    def names(self, name: str) -> tuple[str, ...]:
+        return tuple(each.strip() for each in (self.text(name) or "").split(",") if each.strip())
+
+    def choice(self, name: str, choices: Sequence[str]) -> str | None:
         text = self.text(name)
         if text is None:
-            return default
-        value = _BOOLEANS.get(text.strip().lower())
-        if value is None:
-            raise OptionError(f"option {name} must be true or false, not {text!r}")
+            return None
+        value = text.strip().lower()
+        if value not in choices:
+            listed = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
+            raise OptionError(f"option {name} must be {listed}, not {text!r}")
         return value
+
+    def boolean(self, name: str, default: bool = False) -> bool:
+        value = self.choice(name, ("true", "false"))
+        return default if value is None else value == "true"
 
     def integer(self, name: str, *, least: int = 1) -> int | None:
         text = self.text(name)
@@ -69,3 +77,7 @@ class Options:
             return ClientSettings.from_properties(self.kafka_properties(refused))
         except SettingsError as error:
             raise OptionError(f"option {_KAFKA}{error}") from error
+
+
+def _folded(name: str) -> str:
+    return name.lower() if name.startswith(_KAFKA) else name.replace("_", "").lower()

@@ -6,6 +6,7 @@ log in a file instead of on the terminal.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -44,7 +45,8 @@ def start_session(
     java = find_java(os.environ, cache, bundled_java_home())
     archive = archive_path(java, cache)
     jvm_options = _SHORT_RUN_JVM_OPTIONS if is_short_run else ()
-    log = None if show_logs else log_path or str(cache / "logs" / f"{_file_name(app_name)}.log")
+    log_name = re.sub(r"[^\w.-]", "_", app_name)
+    log = None if show_logs else log_path or str(cache / "logs" / f"{log_name}.log")
     quick = settings_of(app_name, master, [*reading_options(archive), *jvm_options], settings)
     try:
         return launch_session(java, quick, log_path=log)
@@ -53,7 +55,3 @@ def start_session(
             raise
         archive.unlink(missing_ok=True)  # it may be to blame: a damaged one can crash a JVM
     return launch_session(java, settings_of(app_name, master, jvm_options, settings), log_path=log)
-
-
-def _file_name(app_name: str) -> str:
-    return "".join(each if each.isalnum() or each in "-_." else "_" for each in app_name)

@@ -1,7 +1,7 @@
-"""Walking over all batches of a segment, with or without their checksums.
+"""Iterates over all batches of a segment, with or without checking their checksums.
 
-The walk ends at the first byte that cannot be a batch following the one before; `reason` then says why. Pure but
-for the `read` function it is given. It may wait for the disk: run it at start-up or on a thread.
+The iteration ends at the first byte that cannot be the batch following the previous one; `reason` then says why. No I/O
+except for the `read` function that it is given, which may wait for the disk: run it at start-up or on a thread.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ from penstock.storage.files import Buffer
 CHUNK_BYTES: Final = 1 << 20
 _FIRST_CHUNK_BYTES: Final = (
     1 << 16
-)  # of many a segment there is little to read: the rest is room for batches to come
+)  # many segments hold little data: the rest is space preallocated for future batches
 _LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD
 
 
 class BatchScan:
     """Iterate for (position, header); afterwards `position` and `next_offset` say how far the batches go.
 
-    During the iteration `batch()` gives the bytes of the batch just yielded.
+    During the iteration `batch()` returns the bytes of the batch just yielded.
     """
 
     __slots__ = (
@@ -63,11 +63,11 @@ class BatchScan:
         self.position = position
         self.next_offset = next_offset
         self.reason: str | None = None
-        """Why the walk ended before the end, if it did."""
+        """Why the iteration ended before the end of the range, if it did."""
         self.bad_header: BatchHeader | None = None
-        """The header of the batch at which it ended, when that is sound and only the content is not."""
+        """The header of the batch at which the iteration ended, if only the batch's content is corrupt."""
         self.is_zeros = False
-        """Whether it ended at a run of zeros: room that was made for batches to come."""
+        """Whether the iteration ended at a run of zeros: space preallocated for future batches."""
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
         while self.position < self._size_bytes and self.reason is None:
@@ -106,7 +106,7 @@ class BatchScan:
         return header if self.reason is None else None
 
     def _have(self, size_bytes: int) -> int:
-        """Make sure that so many bytes from the current position are in the chunk; gives where they begin."""
+        """Load this many bytes from the current position into the chunk. Returns where in the chunk they begin."""
         at = self.position - self._chunk_position
         if at + size_bytes > len(self._chunk):
             wanted = max(size_bytes, min(self._chunk_bytes, self._size_bytes - self.position))

@@ -19,7 +19,7 @@ class LogError(Exception):
 
 
 class StorageError(LogError):
-    """The disk refused one operation, and nothing changed: the next try may succeed."""
+    """The disk refused one operation, and nothing changed: a retry may succeed."""
 
     def __init__(self, message: str, refusal: OSError | None = None) -> None:
         """`refusal` is the error of the operating system, whose number callers act upon."""
@@ -33,7 +33,7 @@ class StorageError(LogError):
 
 
 class NoSpace(StorageError):
-    """The records of a client do not fit in front of the reserve of the disk (`disk_space`)."""
+    """A client's records would use the reserve of the disk (`disk_space`)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class NoSpace(StorageError):
 
 
 class StorageFailure(LogError):
-    """The log no longer knows what is on the disk: it takes no more writes until it is opened again."""
+    """The state of the disk is unknown: the log accepts no more writes until it is opened again."""
 
     @property
     def client_message(self) -> str:
@@ -53,7 +53,7 @@ class StorageFailure(LogError):
 
 
 class LogClosed(StorageFailure):
-    """The log was closed, or its topic deleted: it reaches no file any more. Nothing is wrong with the disk."""
+    """The log was closed, or its topic deleted: it can no longer access its files. Nothing is wrong with the disk."""
 
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
@@ -67,15 +67,15 @@ _DISK_ERRORS = (errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO)
 
 
 def is_out_of_space(error: Exception) -> bool:
-    """Whether the disk, or the quota of the broker on it, is full: that passes when space is freed."""
+    """Whether the disk, or the quota of the broker on it, is full, until space is freed."""
     return isinstance(error, StorageError | OSError) and error.errno in _NO_SPACE
 
 
 def is_disk_failure(error: Exception) -> bool:
-    """Whether the disk is to be repaired before the directory is of use again: a full one is not.
+    """Whether the disk must be repaired before the directory is usable again: a full disk need not be.
 
-    It is when a log takes nothing more until it is opened again, or when a write was refused for a reason that does not
-    pass by itself.
+    It must be when a log accepts no more writes until it is opened again, or when a write was refused for a reason that
+    does not resolve automatically.
     """
     if isinstance(error, StorageError | OSError):
         return error.errno in _DISK_ERRORS
@@ -83,7 +83,7 @@ def is_disk_failure(error: Exception) -> bool:
 
 
 class LogCorrupt(LogError):
-    """Stored bytes are not what was written."""
+    """Stored bytes differ from the bytes that were written."""
 
     code = ErrorCode.CORRUPT_MESSAGE
 
@@ -105,7 +105,7 @@ class OffsetOutOfRange(LogError):
 
 
 class AppendRejected(LogError):
-    """The log does not take these records; nothing of the append was stored."""
+    """The log refuses these records; nothing of the append was stored."""
 
     def __init__(
         self, code: ErrorCode, message: str = "", record_errors: tuple[RecordError, ...] = ()

@@ -1,11 +1,11 @@
-"""Open files, shared by all logs and bounded: those not used of late are closed first.
+"""Open files, shared by all logs and bounded: files not used recently are closed first.
 
-A file that a thread is using (a sync, a cold read) is pinned and never closed under it: its descriptor number
-could be given to another file meanwhile. Only the event loop calls this; a thread gets the `File` itself.
+A file that a thread is using (a sync, a cold read) is pinned and not closed meanwhile: its descriptor number could be
+reused for another file. Only the event loop calls this; a thread gets the `File` itself.
 
-Each log has its own way into the cache, which ends with the log: another log may have its paths soon after.
+Each log has its own view of the cache, which ends with the log: another log may get its paths soon after.
 
-Connections need descriptors too. When the process has no more of them, the cache makes do with fewer from then on.
+Connections need descriptors too. When the process has no more of them, the cache keeps fewer open from then on.
 """
 
 import errno
@@ -32,13 +32,13 @@ class Handle:
         self.file = file
         self.pin_count = 0
         self.is_forgotten = False
-        """Whether it is closed, or will be when nobody uses it any more."""
+        """Whether it is closed, or will be once no caller uses it."""
         self.is_recent = False
-        """Whether it was used since an eviction last came by, which then spares it."""
+        """Whether it was used since the last eviction scan, which then spares it."""
 
 
 class _Limit:
-    """How many files are kept open."""
+    """The maximum number of open files."""
 
     __slots__ = ("open_files_max",)
 
@@ -60,7 +60,7 @@ class FileCache:
         return len(self._handles)
 
     def file(self, path: str, *, create: bool = False) -> File:
-        """The open file at `path`, opened now if need be. Valid until the next call into the cache."""
+        """The open file at `path`, opened now if needed. Valid until the next call into the cache."""
         return self.handle(path, create=create).file
 
     def handle(self, path: str, *, create: bool = False) -> Handle:
@@ -120,7 +120,7 @@ class FileCache:
         return handle
 
     def _make_do_with_fewer(self) -> bool:
-        """Close a part of the files and never again keep so many; whether any could be closed."""
+        """Close some of the files and never keep this many open again. Returns True if any could be closed."""
         count_before = len(self._handles)
         self._evict(max(1, count_before // 8))
         self._limit.open_files_max = max(1, len(self._handles))
@@ -133,7 +133,7 @@ class FileCache:
         return len(self._handles) < count_before
 
     def _evict(self, count: int, spared: str | None = None) -> None:
-        """Close files that nobody uses: the first that was opened, but for those used since, which are spared once."""
+        """Close unused files, in the order in which they were opened, except that files used since are spared once."""
         handles = self._handles
         for _ in range(2 * len(handles)):
             if count == 0:
@@ -158,11 +158,11 @@ class LogFileCache(FileCache):
         self._limit = limit
 
     def end(self, refusal: LogClosed) -> None:
-        """Give no file to this log any more. What it has pinned stays open until it is unpinned."""
+        """Open no more files for this log. Pinned files stay open until they are unpinned."""
         self._log_files.close(refusal)
         self._handles = OrderedDict()
 
     @property
     def refusal(self) -> LogClosed | None:
-        """Why the log gets no files, once it is closed."""
+        """The error for further calls, once the log is closed."""
         return self._log_files.refusal

@@ -1,9 +1,9 @@
 """The disk as an argument: every byte that storage reads or writes goes through a `FileSystem`.
 
-`RealFileSystem` is the machine's. `penstock_simulation.disk` has one that loses unsynced writes, tears them,
-fails syncs and runs full. Paths are plain strings; errors are `OSError` with the errno the kernel would give.
+`RealFileSystem` is the machine's. `penstock_simulation.disk` has a file system that loses unsynced writes, tears them,
+fails syncs and runs full. Paths are plain strings; errors are `OSError` with the errno the kernel would return.
 
-What is created belongs to the broker's user alone, whatever the umask: records, and in the metadata the credentials.
+Created files belong to the broker's user alone, whatever the umask: records, and in the metadata the credentials.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _OTHERS = 0o077
 
 
 class Usage(NamedTuple):
-    """The room on the file system that a path lies on; `free_bytes` is what this process may still use."""
+    """The space of the file system that a path is on; `free_bytes` is the space that this process may still use."""
 
     total_bytes: int
     free_bytes: int
@@ -34,7 +34,7 @@ class File(Protocol):
     """An open file. Positions are explicit: nothing depends on a shared cursor."""
 
     def write(self, buffers: Sequence[Buffer], position: int) -> None:
-        """Write all buffers one after the other at `position`, or raise: nothing is reported half done."""
+        """Write all buffers one after the other at `position`, or raise: a partial write is never reported as done."""
         ...
 
     def read(self, size_bytes: int, position: int) -> bytes:
@@ -62,7 +62,7 @@ class File(Protocol):
 
 
 class Volume(Protocol):
-    """A whole file system, held open: it reports what fails from then on, even to somebody else."""
+    """A whole file system, held open: it reports failures from then on, even if another process has seen them."""
 
     def holds(self, directory: str) -> bool:
         """Whether a directory is on it, and no other file system is mounted there."""
@@ -95,7 +95,7 @@ class FileSystem(Protocol):
     def make_dirs(self, path: str) -> None: ...
 
     def restrict(self, path: str) -> int | None:
-        """Leave access to a directory to its owner. The mode that it had, None when others had no access."""
+        """Restrict a directory to its owner. Returns the previous mode, None if others had no access."""
         ...
 
     def rename(self, source: str, target: str) -> None:
@@ -111,7 +111,7 @@ class FileSystem(Protocol):
         ...
 
     def open_volume(self, directory: str) -> Volume | None:
-        """The file system that a directory lies on; None where its files have to be synced one by one."""
+        """The file system that a directory lies on; None if its files must be synced individually."""
         ...
 
     def lock(self, path: str) -> contextlib.AbstractContextManager[None]:
@@ -119,7 +119,7 @@ class FileSystem(Protocol):
         ...
 
 
-_BUFFERS_MAX = os.sysconf("SC_IOV_MAX")  # more than that in one call are an error to the kernel
+_BUFFERS_MAX = os.sysconf("SC_IOV_MAX")  # the kernel rejects more than that in one call
 
 
 class RealFile:
@@ -291,9 +291,9 @@ def write_temporary(files: FileSystem, path: str, content: bytes) -> None:
 
 
 def end_of_data(file: File, position: int) -> int:
-    """The end of the bytes that were written at `position` or behind it: all others up to the end are zeros.
+    """The end of the bytes that were written at or after `position`: the rest of the file is zeros.
 
-    Asks the file system for the holes of the file, and reads nothing. The end of the file where it does not know them.
+    Asks the file system for the file's holes, and reads nothing. Returns the end of the file if they are not known.
     """
     size_bytes, descriptor = file.size(), file.descriptor
     if descriptor is None:

@@ -1,13 +1,13 @@
-"""Group commit for many logs: one sync in flight per log, which serves everybody who waited for it.
+"""Group commit for many logs: one sync in flight per log, which serves all callers waiting for it.
 
-An append asks for a sync. When none is running for that log it begins at once; whatever is appended meanwhile
-waits for the next one, which begins when the first ends. Syncs of different logs run side by side; those that begin
-in one turn of the loop share the hand-over, and so many begin that their open files do not exhaust the process's
-descriptors. Where the kernel takes syncs itself (`ring`), it is given all that are the sync of one file; the others,
+An append asks for a sync. When none is running for that log it begins at once; records appended meanwhile wait for the
+next sync, which begins when the first ends. Syncs of different logs run concurrently; those that begin in one turn of
+the loop share the hand-over, and their number is limited so that their open files do not exhaust the process's
+descriptors. If the kernel can run syncs (`ring`), it is given all those that sync a single file; the others,
 which make names durable or wait for a checkpoint, run on threads.
 
-Topics that waive the wait (`flush.messages` above 1) are synced when so many records have gathered, or `flush.ms` after
-the first of them; nobody waits for that.
+Topics that waive the wait (`flush.messages` above 1) are synced once that many records have accumulated, or `flush.ms`
+after the first of them; no producer waits for that.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ from penstock.storage.ring import Ended, SyncRing
 from penstock.storage.sync import SyncJob, run_all
 
 _LANES = 8
-"""How many threads at most share the syncs of one turn: the kernel joins syncs that run at the same time."""
+"""The maximum number of threads that share the syncs of one turn: the kernel joins syncs that run at the same time."""
 _JOURNALED_BYTES = 8 << 10
-"""A log puts at most this into a round, for each log in it: to write records twice pays by the syncs that it saves."""
+"""A log may write this much to a round for each log in it: the syncs saved must be worth writing records twice."""
 IN_FLIGHT_MAX_DEFAULT = 256
 _BOUNDS_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
 class _Round(msgspec.Struct, eq=False):
-    """The syncs of one log: the one in flight, whether another is to follow, and who waits for which."""
+    """The syncs of one log: the sync in flight, whether another is to follow, and the waiters of each."""
 
     job: SyncJob | JournalRecords | None = None
     began_ms: float = 0.0
@@ -66,7 +66,7 @@ class Flusher:
         self._ring = ring
         self._journal = journal
         self._for_journal: list[tuple[Log, _Round]] = []
-        """Not begun: they go into the next round of the journal."""
+        """Not begun: they go into the next journal round."""
         self._in_flight_max = in_flight_max
         self._in_flight_count = 0
         self._rounds: dict[Log, _Round] = {}
@@ -78,10 +78,10 @@ class Flusher:
         """The log is durable further: its waiters are notified when the ready ones have been handed over."""
         self._timers: dict[Log, asyncio.Task[None]] = {}
         self.seconds = Histogram(_BOUNDS_SECONDS)
-        """How long syncs took, from their hand-over to the loop's hearing of their end."""
+        """Duration of syncs, from their hand-over until the loop is notified of their end."""
 
     def request(self, log: Log) -> None:
-        """See to it that what is in the log gets synced as its topic says. `Log.on_durable` says when it is."""
+        """Sync the log's records as its topic's settings say. `Log.on_durable` is called when they are durable."""
         config = log.config
         if config.flush_messages == 1 or log.log_end_offset - log.durable_offset >= config.flush_messages:
             self._sync(log)
@@ -89,9 +89,9 @@ class Flusher:
             self._timers[log] = asyncio.get_running_loop().create_task(self._sync_later(log, config.flush_ms))
 
     def sync(self, log: Log) -> "asyncio.Future[None]":
-        """Sync whatever the topic says; the future is done when all that is in the log now is durable.
+        """Sync regardless of the topic's settings; the future is done when all current records are durable.
 
-        It fails with the log's `StorageFailure`, and may be dropped: nobody complains about a failure then.
+        It fails with the log's `StorageFailure`, and may be dropped: then a failure raises no warning.
         """
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sync(log, waiter)
@@ -104,7 +104,7 @@ class Flusher:
         elif syncs is None:
             syncs = self._rounds[log] = _Round(current=waiters)
             self._begin(log, syncs)
-        elif syncs.job is None:  # not begun yet: it will cover all that is there by then
+        elif syncs.job is None:  # not begun yet: it will cover everything appended by then
             syncs.current = (*syncs.current, *waiters)
         else:
             syncs.is_wanted_again = True
@@ -117,7 +117,7 @@ class Flusher:
             timer.cancel()
 
     async def drain(self) -> None:
-        """Wait until no sync is in flight, and stop the timers; what is synced later is synced on threads."""
+        """Wait until no sync is in flight, and stop the timers; later syncs run on threads."""
         for log in list(self._timers):
             self.forget(log)
         while self._rounds:
@@ -182,7 +182,7 @@ class Flusher:
         if journal.is_busy:
             journal.when_free(self._write_round)
         elif len(self._rounds) == 1:
-            self._write_round()  # nobody to share with: a lone producer does not wait for the end of the turn
+            self._write_round()  # no other round to share with: a lone producer does not wait for the end of the turn
         else:
             asyncio.get_running_loop().call_soon(self._write_round)
 
@@ -191,7 +191,7 @@ class Flusher:
             self._held.append((log, syncs))
             return
         if self._journal is not None and self._journal.failure is not None:
-            log.fail(self._journal.failure)  # the disk is not to be trusted with anything any more
+            log.fail(self._journal.failure)  # the disk can no longer be trusted
         if log.failure is not None:  # it failed, or was deleted, while it was held
             self._end(log, syncs)
             return
@@ -210,7 +210,7 @@ class Flusher:
         self._in_flight_count += 1
         self._ready.append((log, syncs))
         if len(self._rounds) == 1:
-            self._hand_over()  # nobody to share with: a lone producer does not wait for the end of the turn
+            self._hand_over()  # no other sync to share with: a lone producer does not wait for the end of the turn
         elif len(self._ready) == 1:
             asyncio.get_running_loop().call_soon(self._hand_over)
 
@@ -225,7 +225,7 @@ class Flusher:
             self._offload.call(partial(run_all, jobs), partial(self._ended, part))
 
     def _leave_to_kernel(self, ring: SyncRing, ready: list[tuple[Log, _Round]]) -> list[tuple[Log, _Round]]:
-        """Begin what the kernel can do alone; gives what is left for the threads."""
+        """Begin the syncs that the kernel can do alone. Returns the others, for the threads."""
         ring.watch()
         left: list[tuple[Log, _Round]] = []
         taken: list[tuple[Log, _Round]] = []
@@ -260,21 +260,21 @@ class Flusher:
             if self._finish(log, syncs.job, error):
                 self._advanced.append(log)
             if syncs.job.generation != log.generation and log.failure is None:
-                # The log was truncated meanwhile, so that this sync proves nothing about what is left of it.
+                # The log was truncated meanwhile, so this sync proves nothing about the remaining records.
                 syncs.job = None
                 self._begin(log, syncs)
             else:
                 self._end(log, syncs)
         while self._held and self._in_flight_count < self._in_flight_max:
             self._begin_direct(*self._held.popleft())
-        # To answer many producers takes as long as a sync does: the next one runs meanwhile.
+        # Responding to many producers takes as much time as a sync: the next sync runs meanwhile.
         if not self._ready and not self._for_journal:
             self._notify()
         elif self._advanced:
             asyncio.get_running_loop().call_soon(self._notify)
 
     def _finish(self, log: Log, job: SyncJob | JournalRecords, error: BaseException | None) -> bool:
-        """Whether more of the log is durable now."""
+        """Returns True if more of the log is durable now."""
         if isinstance(job, JournalRecords):
             assert self._journal is not None
             return log.finish_journal(job, self._journal.failure)
@@ -290,7 +290,7 @@ class Flusher:
             log.notify_durable()
 
     def _end(self, log: Log, syncs: _Round) -> None:
-        """Notify those who waited, and begin the next sync if one is wanted."""
+        """Notify the waiters, and begin the next sync if one is wanted."""
         if syncs.current:
             _resolve(syncs.current, log.failure)
         if syncs.is_wanted_again and log.failure is None:

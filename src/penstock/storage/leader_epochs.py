@@ -1,4 +1,4 @@
-"""The start offset of each leader epoch: by these a follower finds its truncation offset (KIP-101, KIP-279).
+"""The start offset of each leader epoch: a follower uses them to find its truncation offset (KIP-101, KIP-279).
 
 Kept in `leader-epoch-checkpoint`, Kafka's text format, one number or pair on each line:
 
@@ -39,7 +39,7 @@ class LeaderEpochs:
         self._starts: list[int] = []
         self.latest_epoch: int | None = None
         self.is_saved = True
-        """Whether the checkpoint has them, for its writer, who sets it."""
+        """Whether the checkpoint has them; set by the checkpoint's writer."""
         for entry in entries:
             self.assign(entry.epoch, entry.start_offset)
 
@@ -55,9 +55,10 @@ class LeaderEpochs:
         return EpochEntry(self._epochs[0], self._starts[0]) if self._epochs else None
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """An append in `epoch` at `start_offset`; True when that is news and the checkpoint must be written.
+        """An append in `epoch` at `start_offset`. Returns True if this changed the epochs and the checkpoint must be
+        written.
 
-        Entries that contradict the new one, at or after it by epoch or by offset, give way.
+        Entries that contradict the new one, at or after it by epoch or by offset, are removed.
         """
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"epoch {epoch} at offset {start_offset}")
@@ -73,7 +74,7 @@ class LeaderEpochs:
         return True
 
     def learn(self, epoch: int, start_offset: int) -> bool:
-        """A batch of `epoch` stands at `start_offset`, in the middle of what is known; True when that is news."""
+        """A batch of `epoch` is at `start_offset`, amid the known epochs. Returns True if this changed them."""
         at = bisect_left(self._epochs, epoch)
         if at < len(self._epochs) and self._epochs[at] == epoch:
             if self._starts[at] <= start_offset:
@@ -90,7 +91,7 @@ class LeaderEpochs:
         """The greatest known epoch at or below `epoch`, and the offset at which it ends.
 
         (-1, -1) when `epoch` is undefined or newer than any known. An epoch older than any known ends where the
-        first known one starts: what it wrote is no longer in the log.
+        first known one starts: its records are no longer in the log.
         """
         if epoch == UNDEFINED_EPOCH or not self._epochs or epoch > self._epochs[-1]:
             return EpochEntry(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
@@ -111,7 +112,7 @@ class LeaderEpochs:
         return self._epochs[at - 1] if at else None
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """The log now ends at `end_offset`: epochs that start there or later go. True when any did."""
+        """The log now ends at `end_offset`: epochs that start there or later are removed. Returns True if any were."""
         keep = len(self._starts)
         while keep and end_offset >= 0 and self._starts[keep - 1] >= end_offset:
             keep -= 1
@@ -122,9 +123,9 @@ class LeaderEpochs:
         return changed
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """The log now starts at `start_offset`: older epochs go, and the one that it lies in starts there.
+        """The log now starts at `start_offset`: older epochs are removed, and the epoch that contains it starts there.
 
-        True when anything changed.
+        Returns True if anything changed.
         """
         drop = bisect_right(self._starts, start_offset)
         if drop == 0 or (drop == 1 and self._starts[0] == start_offset):

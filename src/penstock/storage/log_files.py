@@ -1,8 +1,8 @@
 """The file system as one log may use it: until the log is closed.
 
-Paths are names, and a name can come to stand for another log: a topic is deleted and made again. Code that still holds
-the old log, on the event loop or on a thread, must not reach the files of the new one. So a log and all its parts use
-the file system only through this, and nothing of it works after `close`, whatever the caller has checked before.
+Paths are names, and a name can later refer to another log: a topic is deleted and recreated. Code that still holds the
+old log, on the event loop or on a thread, must not reach the files of the new one. So a log and all its parts use the
+file system only through this class, which rejects every call after `close`, whatever the caller has checked before.
 """
 
 import contextlib

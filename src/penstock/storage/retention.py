@@ -14,7 +14,7 @@ from penstock.config.topic import TopicConfig
 
 
 class SegmentFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What retention and compaction need to know of one segment. The last of a log's segments is active."""
+    """Segment facts used by retention and compaction. The last of a log's segments is active."""
 
     base_offset: int
     size_bytes: int
@@ -46,7 +46,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def count_to_delete(log: LogFacts, config: TopicConfig, now_ms: int) -> int:
-    """How many of the oldest segments to delete. All of them means that the log must roll first."""
+    """The number of oldest segments to delete. If that is all of them, the log must roll first."""
     deletable_count = _count_below_high_watermark(log)
     count = _count_below_log_start(log)
     if "delete" in config.cleanup_policy:

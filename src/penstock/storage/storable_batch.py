@@ -3,6 +3,7 @@
 import msgspec
 
 from penstock.protocol.records.batch import BatchHeader
+from penstock.protocol.records.control import EndTxnMarker
 from penstock.storage.files import Buffer
 
 
@@ -15,3 +16,5 @@ class StorableBatch(msgspec.Struct, gc=False):
     last_offset: int
     max_timestamp: int
     size_bytes: int
+    marker: EndTxnMarker | None = None
+    """Of a control batch that a leader has checked."""

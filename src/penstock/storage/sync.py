@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 class SyncJob:
     """Group commit: makes every record below `end_offset` survive a power cut. Made and ended by the log.
 
-    A job relies on the one that was begun before it, if that has not ended: it waits for it, and fails with it.
+    A job relies on the job that was begun before it, if that has not ended: it waits for it, and fails with it.
     Of two syncs of one file at once, the kernel reports a failure to only one.
     """
 
@@ -51,7 +51,7 @@ class SyncJob:
         self._directories = directories
         self._before = before
         self.covers_names: bool = bool(directories) or (before is not None and before.covers_names)
-        """Whether names become durable with it, or with the one that it waits for."""
+        """Whether names become durable with it, or with the job that it waits for."""
         self.failure: OSError | None = None
         self._running = threading.Lock()
         self._running.acquire()
@@ -68,7 +68,7 @@ class SyncJob:
             for handle in self.handles:
                 handle.file.sync()
             for directory in self._directories:
-                # A file whose name is lost in a power cut is lost, however well its bytes were synced.
+                # A file whose name is lost in a power cut is lost, even if its bytes were synced.
                 self._files.sync_dir(directory)
         except BaseException as error:
             self.failure = error if isinstance(error, OSError) else OSError(str(error))
@@ -78,7 +78,7 @@ class SyncJob:
 
     @property
     def sole_descriptor(self) -> int | None:
-        """The file whose sync is all there is to do, when the kernel knows it; then `end` may stand for `run`."""
+        """The file whose sync is all there is to do, when the kernel knows it; then `end` may replace `run`."""
         if self._before is not None or self._directories or len(self.handles) != 1:
             return None
         return self.handles[0].file.descriptor
@@ -90,7 +90,7 @@ class SyncJob:
 
     @property
     def must_wait(self) -> bool:
-        """Whether `run` would wait now for the job before it: where there is one thread, that would be for ever."""
+        """Whether `run` would wait now for the job before it: with a single thread, that would be forever."""
         return self._before is not None and self._before.is_running
 
     @property
@@ -99,15 +99,15 @@ class SyncJob:
         return self._running.locked()
 
     def wait(self) -> None:
-        """Wait until `run` has ended on another thread; raises what it raised."""
+        """Wait until `run` has ended on another thread; raises its exception."""
         with self._running:
             if self.failure is not None:
                 raise self.failure
 
 
 class CheckpointJob:
-    """Makes everything below `sync.end_offset` something that recovery need not look at: the records themselves,
-    the indexes, and in small files of their own the producers and leader epochs as of that offset.
+    """Saves everything below `sync.end_offset`, so that recovery need not check it: the records themselves,
+    the indexes, and in separate small files the producers and leader epochs as of that offset.
     """
 
     __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "is_without_producers", "sync")
@@ -121,17 +121,17 @@ class CheckpointJob:
         *,
         is_without_producers: bool = False,
     ) -> None:
-        """`contents` are encoded where the job runs: those of many producers would hold up the loop."""
+        """`contents` are encoded where the job runs: encoding many producers would block the loop."""
         self._files = files
         self._index_paths = index_paths
         self._contents = contents
         self.sync = sync
         self.is_without_producers = is_without_producers
-        """Whether it counts though it does not write the producers down."""
+        """Whether it is valid although it does not save the producers."""
         self.failure: OSError | None = None
-        """Why the records were not synced, after `run_noting_failure`."""
+        """The error of the sync, after `run_noting_failure`."""
         self.error: OSError | LogClosed | None = None
-        """Why the checkpoint does not count, though the records were synced."""
+        """The error that makes the checkpoint invalid, though the records were synced."""
 
     @property
     def must_wait(self) -> bool:
@@ -139,7 +139,7 @@ class CheckpointJob:
 
     @property
     def has_snapshot(self) -> bool:
-        """Whether it writes the producers down."""
+        """Whether it saves the producers."""
         return bool(self._contents) and not self.is_without_producers
 
     def run(self) -> None:
@@ -176,6 +176,9 @@ class CheckpointJob:
 class Syncable(Protocol):
     """A log whose segments can be synced."""
 
+    @property
+    def directory(self) -> str: ...
+
     def begin_sync(self) -> SyncJob: ...
 
     def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool: ...
@@ -184,13 +187,13 @@ class Syncable(Protocol):
 
 
 async def sync_segments(logs: Sequence[Syncable], offload: Offload) -> None:
-    """Sync those whose files can be opened. The caller compares `segments_durable_offset`: it tells which were."""
+    """Sync the logs whose files can be opened. `segments_durable_offset` shows the caller which ones were synced."""
     jobs: list[tuple[Syncable, SyncJob]] = []
     for log in logs:
         try:
             jobs.append((log, log.begin_sync()))
         except OSError as error:
-            _log.warning("Cannot open a segment to sync it: %s", error.strerror)
+            _log.warning("Cannot open a segment of %s to sync it: %s", log.directory, error.strerror)
     if jobs:
         running = offload.start(partial(run_all, [job for _, job in jobs]))
         await asyncio.shield(_finish(jobs, running))  # a caller that is cancelled leaves no sync unfinished
@@ -204,7 +207,7 @@ async def _finish(jobs: Sequence[tuple[Syncable, SyncJob]], running: "asyncio.Fu
 
 
 def run_all(jobs: Sequence[SyncJob]) -> None:
-    """On a thread: one log's failure is its own."""
+    """On a thread: one log's failure does not affect others."""
     for job in jobs:
         try:
             job.run()

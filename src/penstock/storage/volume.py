@@ -11,12 +11,12 @@ from collections.abc import Callable
 _KNOWN = frozenset({"btrfs", "ext3", "ext4", "xfs"})
 """Their `syncfs` waits for all writes, has the disk write its cache, and reports what failed.
 
-That of FUSE does not even ask the server behind it.
+On FUSE, `syncfs` does not even ask the server.
 """
 
 
 class RealVolume:
-    """Opened before anything is written: `sync` reports failed writes since then, and earlier ones that nobody saw."""
+    """Opened before anything is written: `sync` reports failed writes since then, and earlier unreported ones."""
 
     def __init__(self, directory: str, fd: int, syncfs: Callable[[int], int]) -> None:
         self._directory = directory
@@ -80,7 +80,7 @@ def _type_of(fd: int) -> str | None:
 
 
 def type_in(fdinfo: str, mountinfo: str) -> str | None:
-    """Pure: see proc(5). The type is the first field behind a lone hyphen."""
+    """No I/O: see proc(5). The type is the first field after a lone hyphen."""
     found = re.search(r"^mnt_id:\s*(\d+)$", fdinfo, re.MULTILINE)
     for line in mountinfo.splitlines():
         fields = line.split()

@@ -95,7 +95,7 @@ class Completions:
         except CoordinatorError as error:
             # The next broker that loads the partition sends the markers again and retries.
             log.warning(
-                "Cannot store the end of a transaction: %s transactional_id=%s",
+                "Cannot persist the completion of a transaction: %s. transactional_id=%s",
                 error,
                 prepared.transactional_id,
             )
@@ -104,8 +104,8 @@ class Completions:
         """Write that the transaction is complete. Raises `CoordinatorError` when this broker no longer leads.
 
         Any other error does not make the partition load again: without a retry the transaction would stay prepared,
-        and its producer could never begin the next one. Too few replicas may be in sync, or the record may be too large
-        for the topic until an administrator raises its limit.
+        and its producer could never begin the next transaction. Too few replicas may be in sync, or the record may be
+        too large for the topic until an administrator raises its limit.
         """
         delays_ms = _retry_delays_ms()
         while True:
@@ -117,7 +117,7 @@ class Completions:
                     raise
                 if delay_ms == _RETRY_MS_FIRST:  # one line for all attempts
                     log.warning(
-                        "Retrying to store the end of a transaction: %s transactional_id=%s",
+                        "Retrying to persist the completion of a transaction: %s. transactional_id=%s",
                         error,
                         prepared.transactional_id,
                     )
@@ -138,12 +138,14 @@ class Completions:
             try:
                 outcomes = await self._markers.send(marker, sorted(unmarked))
             except Exception:  # of any kind: readers wait for these markers
-                log.exception("Cannot send markers. transactional_id=%s", prepared.transactional_id)
+                log.exception(
+                    "Cannot send transaction markers. transactional_id=%s", prepared.transactional_id
+                )
                 outcomes = {}
             for target, code in outcomes.items():
                 if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
                     log.warning(
-                        "Another coordinator completes a transaction. transactional_id=%s",
+                        "Lost a transaction to another coordinator. transactional_id=%s",
                         prepared.transactional_id,
                     )
                     return False
@@ -158,7 +160,7 @@ class Completions:
             return True
         if code is ErrorCode.INVALID_PRODUCER_EPOCH:
             log.warning(
-                "The partition has a newer epoch of the producer, so the transaction has ended there. partition=%s-%d "
+                "Skipped a transaction marker: the partition has a newer epoch of the producer. partition=%s-%d "
                 "transactional_id=%s",
                 *target,
                 prepared.transactional_id,
@@ -167,7 +169,7 @@ class Completions:
         is_deleted = self._image.partition(*target) is None
         if not is_deleted:
             log.info(
-                "Retrying to write a marker: %s partition=%s-%d transactional_id=%s",
+                "Retrying to write a transaction marker: %s. partition=%s-%d transactional_id=%s",
                 code.name,
                 *target,
                 prepared.transactional_id,

@@ -1,6 +1,6 @@
-"""The transaction coordinator of a broker. It gives the pure `state` its log, its clock and its markers.
+"""The transaction coordinator of a broker. It provides `state`, which does no I/O, with its log, clock and markers.
 
-It decides a request at once, based on the decisions before it, and then waits for the log. When the decision to end a
+It decides a request at once, based on earlier decisions, and then waits for the log. When the decision to end a
 transaction is committed, it sends the markers until every partition has one, and then writes that the transaction is
 complete. A broker that loads a partition of the log continues where another stopped: it completes prepared
 transactions, so that a transaction ends in the same way in all partitions.
@@ -44,7 +44,7 @@ Decide = Callable[[Transaction | None, int | None], Decision]
 NO_PRODUCER = Producer(-1, -1)
 TIMEOUT_MS_MAX = 2**31 - 1
 _MARKERS_WAIT_S = 0.5
-"""How long a request waits for the markers of the previous transaction, which usually takes milliseconds."""
+"""The maximum time a request waits for the markers of the previous transaction, which usually takes milliseconds."""
 
 
 class ProducerResult(NamedTuple):
@@ -297,5 +297,5 @@ class TransactionCoordinator:
             yield
         except CoordinatorError as error:
             log.warning(
-                "Cannot write to a partition: %s partition=%s-%d", error, TRANSACTION_STATE, ids.number
+                "Cannot write to a partition: %s. partition=%s-%d", error, TRANSACTION_STATE, ids.number
             )

@@ -6,6 +6,7 @@ later batch cannot overtake it while the first is retried.
 """
 
 import asyncio
+from dataclasses import dataclass
 
 from penstock.storage.producers.state import ProducerStates
 from penstock.transactions.state import Producer, TopicPartition
@@ -13,17 +14,15 @@ from penstock.transactions.state import Producer, TopicPartition
 _GUARDS_MAX = 100_000  # producers may never retry, so the oldest guards are evicted
 
 
+@dataclass(slots=True, eq=False)
 class Guard:
     """Permits the first batches of a transaction in a partition until it is revoked; see `TransactionPermit`."""
 
-    __slots__ = ("epoch", "is_revoked", "last_admission", "leader_epoch", "lowest_sequence")
-
-    def __init__(self, epoch: int, lowest_sequence: int, leader_epoch: int) -> None:
-        self.epoch = epoch  # the producer's
-        self.lowest_sequence = lowest_sequence
-        self.leader_epoch = leader_epoch
-        self.is_revoked = False
-        self.last_admission: asyncio.Future[None] | None = None  # of the newest waiting request
+    epoch: int  # the producer's
+    lowest_sequence: int
+    leader_epoch: int
+    is_revoked: bool = False
+    last_admission: "asyncio.Future[None] | None" = None  # of the newest waiting request
 
     def is_valid(self, producers: ProducerStates) -> bool:  # noqa: ARG002  other permits use it
         return not self.is_revoked

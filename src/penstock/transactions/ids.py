@@ -1,16 +1,12 @@
 """The transactional ids of one partition of `__transaction_state`."""
 
 import asyncio
-import logging
 from collections.abc import Iterator
 
 from penstock.cluster.coordination.loading import IsOpen
-from penstock.protocol.errors import ProtocolError
 from penstock.protocol.records.record import Record
-from penstock.transactions.records import decode_key, decode_value
+from penstock.transactions.records import decode
 from penstock.transactions.state import Transaction
-
-log = logging.getLogger(__name__)
 
 _LISTED_MAX = 20
 
@@ -40,18 +36,16 @@ class TransactionalIds:
         self._by_id.pop(transactional_id, None)
 
     def replay(self, record: Record, producer_id: int) -> None:
-        """Apply a stored record. A malformed one is skipped, so that the other ids stay available."""
+        """Apply a stored record."""
         del producer_id  # this topic has no transactional records
-        try:
-            transactional_id = decode_key(record.key or b"")
-            if transactional_id is None:
-                return
-            if record.value is None:
-                self.remove(transactional_id)
-            else:
-                self.put(decode_value(transactional_id, record.value))
-        except ProtocolError:
-            log.exception("Skipped a malformed transaction state. offset=%d", record.offset)
+        found = None if record.key is None else decode(record.key, record.value)
+        if found is None:
+            return
+        transactional_id, transaction = found
+        if transaction is None:
+            self.remove(transactional_id)
+        else:
+            self.put(transaction)
 
     def skip_records(self, is_open: IsOpen) -> str:
         """Forget all ids that have no later record: their producers get a new producer id.

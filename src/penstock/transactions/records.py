@@ -1,14 +1,10 @@
-"""Records of `__transaction_state` in Kafka's format.
-
-    key    i16 record type 0, then TransactionLogKey, version 0
-    value  i16 version, then TransactionLogValue; null deletes the transactional id
+"""Records of `__transaction_state`, framed as `protocol.coordinator_records` describes, all of type 0.
 
 Version 1 of the value is flexible: it has the fields of transaction version 2, and is written once the cluster has
 `transaction.version` at 1 or more.
 """
 
-import struct
-
+from penstock.protocol.coordinator_records import RecordCodec
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages import transaction_log_record
 from penstock.protocol.messages.transaction_log_record import (
@@ -17,15 +13,17 @@ from penstock.protocol.messages.transaction_log_record import (
     TransactionLogValue,
 )
 from penstock.protocol.records.builder import NewRecord
-from penstock.transactions.state import NO_PRODUCER_ID, TopicPartition, Transaction
+from penstock.transactions.state import NO_PRODUCER_ID, TopicPartition, Transaction, by_topic
 from penstock.transactions.states import State
 
-_VERSION = struct.Struct(">h")
-_TYPE = _VERSION.pack(transaction_log_record.RECORD_TYPE)
+_CODEC = RecordCodec([transaction_log_record])
 
 
 def transaction_record(transaction: Transaction, *, is_flexible: bool) -> NewRecord:
-    version = 1 if is_flexible else 0
+    partitions = [
+        PartitionsSchema(topic=name, partition_ids=numbers)
+        for name, numbers in by_topic(transaction.partitions).items()
+    ]
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
         previous_producer_id=transaction.previous_producer_id if is_flexible else NO_PRODUCER_ID,
@@ -33,41 +31,29 @@ def transaction_record(transaction: Transaction, *, is_flexible: bool) -> NewRec
         producer_epoch=transaction.producer_epoch,
         transaction_timeout_ms=transaction.timeout_ms,
         transaction_status=transaction.state,
-        transaction_partitions=None if transaction.state is State.EMPTY else _by_topic(transaction),
+        transaction_partitions=None if transaction.state is State.EMPTY else partitions,
         transaction_last_update_timestamp_ms=transaction.updated_ms,
         transaction_start_timestamp_ms=transaction.started_ms,
         client_transaction_version=transaction.client_version if is_flexible else 0,
     )
-    encoded = _VERSION.pack(version) + transaction_log_record.encode_value(value, version)
-    return NewRecord(_key(transaction.transactional_id), encoded, (), transaction.updated_ms)
+    key = TransactionLogKey(transactional_id=transaction.transactional_id)
+    return _CODEC.encode((key, value), transaction.updated_ms, 1 if is_flexible else 0)
 
 
 def tombstone(transactional_id: str, now_ms: int) -> NewRecord:
-    return NewRecord(_key(transactional_id), None, (), now_ms)
+    return _CODEC.encode((TransactionLogKey(transactional_id=transactional_id), None), now_ms)
 
 
-def _key(transactional_id: str) -> bytes:
-    return _TYPE + transaction_log_record.encode_key(TransactionLogKey(transactional_id=transactional_id), 0)
-
-
-def _by_topic(transaction: Transaction) -> list[PartitionsSchema]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(transaction.partitions):
-        topics.setdefault(topic, []).append(partition)
-    return [PartitionsSchema(topic=name, partition_ids=numbers) for name, numbers in topics.items()]
-
-
-def decode_key(key: bytes) -> str | None:
-    """Return the transactional id; None for an unknown record type. Raises `ProtocolError`."""
-    if key[: _VERSION.size] != _TYPE:
+def decode(key: bytes, value: bytes | None) -> tuple[str, Transaction | None] | None:
+    """Return the transactional id and its state; None for an unknown record type. Raises `ProtocolError`."""
+    record = _CODEC.decode(key, value)
+    if record is None:
         return None
-    return transaction_log_record.decode_key(key, 0, _VERSION.size).transactional_id
+    transactional_id = record[0].transactional_id
+    return transactional_id, None if record[1] is None else _transaction(transactional_id, record[1])
 
 
-def decode_value(transactional_id: str, value: bytes) -> Transaction:
-    """Raises `ProtocolError`."""
-    version = int.from_bytes(value[: _VERSION.size], "big", signed=True)
-    stored = transaction_log_record.decode_value(value, version, _VERSION.size)
+def _transaction(transactional_id: str, stored: TransactionLogValue) -> Transaction:
     try:
         state = State(stored.transaction_status)
     except ValueError:

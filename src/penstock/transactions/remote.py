@@ -4,28 +4,16 @@ Both use their local counterparts for partitions and transactional ids of this b
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
-from itertools import groupby
-from typing import Any
+from collections.abc import Callable, Collection
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.peers import Peers
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.protocol.messages.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnTopic,
-    AddPartitionsToTxnTransaction,
-)
-from penstock.protocol.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
+from penstock.protocol.messages import add_partitions_to_txn as add_api
+from penstock.protocol.messages import write_txn_markers as markers_api
 from penstock.transactions.admission import Verifier
 from penstock.transactions.markers import Marker, MarkerSender
-from penstock.transactions.state import Producer, TopicPartition
+from penstock.transactions.state import Producer, TopicPartition, by_topic
 
 _ADD_PARTITIONS, _ADD_PARTITIONS_VERSION = 24, 5
 _WRITE_MARKERS, _WRITE_MARKERS_VERSION = 27, 2
@@ -63,20 +51,22 @@ class ClusterMarkers:
             return await self._local.send(marker, partitions)
         if leader == _NO_LEADER:
             return dict.fromkeys(partitions, ErrorCode.LEADER_NOT_AVAILABLE)
-        wanted = WritableTxnMarker(
+        wanted = markers_api.WritableTxnMarker(
             producer_id=marker.producer_id,
             producer_epoch=marker.producer_epoch,
             transaction_result=marker.is_commit,
             topics=[
-                WritableTxnMarkerTopic(name=name, partition_indexes=numbers)
-                for name, numbers in _by_topic(partitions)
+                markers_api.WritableTxnMarkerTopic(name=name, partition_indexes=numbers)
+                for name, numbers in by_topic(partitions).items()
             ],
             coordinator_epoch=marker.coordinator_epoch,
             transaction_version=marker.transaction_version,
         )
         try:
-            response: WriteTxnMarkersResponse = await self._peers.channel(leader, waits_for="markers").call(
-                _WRITE_MARKERS, _WRITE_MARKERS_VERSION, WriteTxnMarkersRequest(markers=[wanted])
+            response: markers_api.WriteTxnMarkersResponse = await self._peers.channel(
+                leader, waits_for="markers"
+            ).call(
+                _WRITE_MARKERS, _WRITE_MARKERS_VERSION, markers_api.WriteTxnMarkersRequest(markers=[wanted])
             )
         except (OSError, ProtocolError):
             return dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION)
@@ -125,21 +115,21 @@ class ClusterVerifier:
     ) -> Outcomes:
         if leader == _NO_LEADER:
             return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        transaction = AddPartitionsToTxnTransaction(
+        transaction = add_api.AddPartitionsToTxnTransaction(
             transactional_id=transactional_id,
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
             verify_only=verify_only,
             topics=[
-                AddPartitionsToTxnTopic(name=name, partitions=numbers)
-                for name, numbers in _by_topic(partitions)
+                add_api.AddPartitionsToTxnTopic(name=name, partitions=numbers)
+                for name, numbers in by_topic(partitions).items()
             ],
         )
         try:
-            response: AddPartitionsToTxnResponse = await self._peers.channel(leader).call(
+            response: add_api.AddPartitionsToTxnResponse = await self._peers.channel(leader).call(
                 _ADD_PARTITIONS,
                 _ADD_PARTITIONS_VERSION,
-                AddPartitionsToTxnRequest(transactions=[transaction]),
+                add_api.AddPartitionsToTxnRequest(transactions=[transaction]),
             )
         except (OSError, ProtocolError):
             return dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION)
@@ -152,9 +142,3 @@ class ClusterVerifier:
             for each in topic.results_by_partition
         }
         return {each: codes.get(each, ErrorCode.UNKNOWN_SERVER_ERROR) for each in partitions}
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> Iterable[tuple[str, list[int]]]:
-    ordered: Any = sorted(partitions)
-    for name, group in groupby(ordered, key=lambda each: each.topic):
-        yield name, [each.partition for each in group]

@@ -9,7 +9,7 @@ second (transaction version 2, KIP-890) every end raises the epoch, so that no r
 into the next one, and a repeated EndTxn is recognized by its epoch.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -29,13 +29,21 @@ class TopicPartition(NamedTuple):
     partition: int
 
 
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Return the partition numbers of each topic, both in their order."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        topics.setdefault(topic, []).append(partition)
+    return topics
+
+
 class Producer(NamedTuple):
     producer_id: int
     epoch: int
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
-    """The last decision about a transactional id; `producer_id` and `producer_epoch` are those of its producer."""
+    """The last decision about a transactional id; `producer_id` and `producer_epoch` identify its producer."""
 
     transactional_id: str
     producer_id: int
@@ -162,7 +170,7 @@ def _next_producer(
 def fence(before: Transaction, *, now_ms: int) -> Transaction:
     """Abort an open transaction and fence its producer, which does not get the new epoch.
 
-    The new epoch also tells the markers apart from the producer's records.
+    The new epoch also distinguishes the markers from the producer's records.
     """
     fenced = before.moved(
         Event.FENCED,

@@ -4,20 +4,22 @@ import contextlib
 import itertools
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-import msgspec
-
-from penstock_bench.peers.agents import AdminClients, ClientFailed
-from penstock_bench.peers.board import Board
+from penstock_bench.peers.agents import AdminClient, ClientFailed, agents, create, first, remove
 from penstock_bench.peers.clients import missing_package
-from penstock_bench.peers.servers.running import PeerProcess, Product, free_port
-from penstock_bench.peers.targets import TARGETS, Target, server_named
-from penstock_bench.peers.tasks import Task, Where
-from penstock_bench.process import ServerFailed
+from penstock_bench.peers.cluster import HOST, Cluster, Site
+from penstock_bench.peers.targets import TARGETS, Target
+from penstock_bench.peers.tasks import Where
+from penstock_bench.process import ServerFailed, free_port
 
 # Failures of a peer or its client that do not end the run.
 PEER_FAILURES = (ClientFailed, ServerFailed, OSError)
+_CREATED_WITHIN_S: Final = 120.0
+_FIRST_WITHIN_S: Final = 60.0
+_RETRY_S: Final = 0.2
 
 
 class Fleet:
@@ -25,101 +27,115 @@ class Fleet:
         self._new_path = new_path
         self._log = log
         self._wanted = [word.strip().lower() for word in wanted.split(",") if word.strip()]
-        self._running: dict[str, PeerProcess] = {}
+        self._running: dict[str, Cluster] = {}
         self._numbers = itertools.count()
-        self._admin_clients = AdminClients()
+        self._admin = AdminClient()
         self._directories: list[str] = []
         self.absent: dict[str, str] = {}  # servers that are not installed or did not start, with the reason
         self.versions: dict[str, str] = {}
 
     def targets(
-        self,
-        chosen: Callable[[Target], bool] = lambda _: True,
-        among: Sequence[Target] = TARGETS,
-        product_named: Callable[[str], Product] = server_named,
+        self, chosen: Callable[[Target], bool] = lambda _: True, among: Sequence[Target] = TARGETS
     ) -> list[Target]:
         """Return the requested targets whose server and client are installed."""
         found = []
         for target in among:
-            if not self._is_wanted(target) or not chosen(target):
+            is_wanted = not self._wanted or any(word in target.name.lower() for word in self._wanted)
+            if not is_wanted or not chosen(target):
                 continue
-            server = product_named(target.server)
-            reason = server.missing() or missing_package(server.dialect)
+            product = target.product
+            reason = product.missing() or missing_package(product.dialect)
             if reason is not None:
-                self.absent[server.name] = reason
-            if server.name not in self.absent:
+                self.absent[product.name] = reason
+            if product.name not in self.absent:
                 found.append(target)
-                if server.name not in self.versions:
-                    self.versions[server.name] = server.version()
+                if product.name not in self.versions:
+                    self.versions[product.name] = product.version()
         return found
 
-    def _is_wanted(self, target: Target) -> bool:
-        return not self._wanted or any(word in target.name.lower() for word in self._wanted)
-
-    def running(self, target: Target) -> PeerProcess:
+    def running(self, target: Target) -> Cluster:
         """Return the server of the target. Raises `ServerFailed` when it does not start, now or earlier."""
         name = target.server
         if name in self.absent:
             raise ServerFailed(self.absent[name])
         if name not in self._running:
             self._log(f"starting {name}")
-            directory = self.new_directory()
+            directory = self._new_path("peer")
+            os.mkdir(directory)
+            self._directories.append(directory)
             try:
-                self._running[name] = self.start(target, directory, free_port())
+                self._running[name] = self._start(target, directory)
             except (ServerFailed, OSError) as error:
                 self.absent[name] = str(error)
                 raise ServerFailed(str(error)) from error
         return self._running[name]
 
-    def start(self, target: Target, directory: str, port: int) -> PeerProcess:
-        """Start another instance of the target's server. The caller ends it."""
-        return server_named(target.server).start(directory, self._new_path("server.log"), port)
+    def _start(self, target: Target, directory: str, port: int = 0) -> Cluster:
+        product = target.product
+        return Cluster(product, Site(directory, self._new_path, product.nodes, port))
 
-    def new_directory(self) -> str:
-        """Make a data directory that is removed at the end of the run."""
-        directory = self._new_path("peer")
-        os.mkdir(directory)
-        self._directories.append(directory)
-        return directory
+    def start_to_first(
+        self, target: Target, directory: str, stream: str, *, within_s: float = _FIRST_WITHIN_S
+    ) -> tuple[Cluster, float]:
+        """Start another server of the target; return it, and the seconds from starting its process to the first
+        acknowledged message.
+
+        The caller ends the server. The client is a process that has loaded its library before. It retries from the
+        moment that the port is open, and creates the stream if it does not exist.
+        """
+        port = free_port()
+        place = Where(
+            dialect=target.product.dialect, host=HOST, port=port, stream=stream, options=target.options
+        )
+        with agents([(first, place, within_s)]) as (client,):
+            cluster = self._start(target, directory, port)
+            try:
+                client.begin()
+                return cluster, client.outcome().ended_at_s - cluster.started_at
+            except BaseException:
+                cluster.close()
+                raise
 
     @contextlib.contextmanager
-    def streams(
-        self, name: str, board: Board, targets: Sequence[Target], *, groups: int = 0, partitions: int = 1
-    ) -> Iterator[dict[Target, Where]]:
-        """Create a stream on each target, and delete it afterwards. A target that fails is noted on the board."""
-        with contextlib.ExitStack() as stack:
-            places: dict[Target, Where] = {}
-            for target in targets:
-                try:
-                    stream = self.stream(name, target, groups=groups, partitions=partitions)
-                    places[target] = stack.enter_context(stream)
-                except PEER_FAILURES as error:
-                    board.fail(target, str(error))
-            yield places
-
-    @contextlib.contextmanager
-    def stream(self, name: str, target: Target, *, groups: int = 0, partitions: int = 1) -> Iterator[Where]:
-        """Create a stream on one target, and delete it afterwards."""
-        place = stream_on(self.running(target).address, target, f"{name}-{next(self._numbers)}")
-        place = msgspec.structs.replace(place, groups=groups, partitions=partitions)
-        self._admin_clients.run(Task(where=place, operation="create"))
+    def stream(
+        self, name: str, target: Target, count: int = 1, *, groups: int = 0, partitions: int = 1
+    ) -> Iterator[list[Where]]:
+        """Create a stream on one target, in a cluster `count` replicated streams or partitions, each addressed at its
+        leader. Delete it afterwards.
+        """
+        cluster = self.running(target)
+        stream = f"{name}-{next(self._numbers)}"
+        places = cluster.places(stream, target.options, count, groups=groups, partitions=partitions)
+        # Partitions of one topic are created and deleted together.
+        streams = list({place.stream: place for place in places}.values())
         try:
-            yield place
+            for place in streams:
+                self._create(cluster, place)
+            yield cluster.await_led(places)
         finally:
-            with contextlib.suppress(*PEER_FAILURES):
-                self._admin_clients.run(Task(where=place, operation="remove"))
+            for place in streams:
+                with contextlib.suppress(*PEER_FAILURES):
+                    self._admin.run(remove, place)
+
+    def _create(self, cluster: Cluster, place: Where) -> None:
+        """Retry: a cluster that has just started may refuse until its nodes know each other."""
+        deadline = time.monotonic() + _CREATED_WITHIN_S
+        while True:
+            try:
+                self._admin.run(create, place)
+            except ClientFailed:
+                if place.replicas == 1 or time.monotonic() > deadline:
+                    raise
+                if cluster.led([place]):  # only the answer was lost
+                    return
+                time.sleep(_RETRY_S)
+            else:
+                return
 
     def close(self) -> None:
-        self._admin_clients.close()
-        for running in self._running.values():
-            running.kill()
+        self._admin.close()
+        for cluster in self._running.values():
+            cluster.close()
         self._running.clear()
         for directory in self._directories:
             shutil.rmtree(directory, ignore_errors=True)
-
-
-def stream_on(address: tuple[str, int], target: Target, stream: str) -> Where:
-    """Return a stream of that name on the target's server at that address."""
-    host, port = address
-    dialect = server_named(target.server).dialect
-    return Where(dialect=dialect, host=host, port=port, stream=stream, options=target.options)

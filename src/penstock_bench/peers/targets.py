@@ -1,90 +1,121 @@
-"""The table of targets: a server, the settings of a stream on it, and the durability of its acknowledgements."""
+"""The tables of products and targets. A target is a product, the settings of a stream on it, and the durability of its
+acknowledgements.
+"""
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
 
 import msgspec
 
-from penstock_bench.peers.servers.kafka import KafkaServer
-from penstock_bench.peers.servers.nats import NatsServer
-from penstock_bench.peers.servers.penstock import PenstockServer
-from penstock_bench.peers.servers.rabbitmq import RabbitServer
-from penstock_bench.peers.servers.redis import RedisServer
-from penstock_bench.peers.servers.running import Server
+from penstock_bench.peers.cluster import Product
+from penstock_bench.peers.products.kafka import Kafka, Penstock
+from penstock_bench.peers.products.nats import Nats
+from penstock_bench.peers.products.rabbitmq import Rabbit
+from penstock_bench.peers.products.redis import Redis
 
 Durability = Literal["synced before ack", "page cache"]
 SYNCED: Durability = "synced before ack"
 PAGE_CACHE: Durability = "page cache"
 
-UNSYNCED = {"flush.messages": str(2**63 - 1)}
-"""Settings of a Penstock topic that acknowledges from the page cache."""
+_UNSYNCED = {"flush.messages": str(2**63 - 1)}  # a Penstock topic that acknowledges from the page cache
+_FLUSHED = {"flush.messages": "1"}
+_TWO_REPLICAS = {"min.insync.replicas": "2"}
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """`server` names a server of `SERVERS`; `options` are the stream's settings by the product's own names."""
+class Target(msgspec.Struct, frozen=True, eq=False):
+    """`server` names a product of `PRODUCTS`; `options` are the stream's settings by the product's own names."""
 
     name: str
     server: str
-    durability: Durability
+    durability: Durability = SYNCED
     options: dict[str, str] = {}
-    is_ours: bool = False
-    reads_consume: bool = False  # reading removes the messages; they are written again for the next round
+
+    @property
+    def product(self) -> Product:
+        return PRODUCTS[self.server]
+
+    @property
+    def is_ours(self) -> bool:
+        return isinstance(self.product, Penstock)
 
 
-SERVERS: tuple[Server, ...] = (
-    PenstockServer(),
-    KafkaServer(),
-    NatsServer(),
-    RedisServer(),
-    RabbitServer(),
-    KafkaServer("Apache Kafka, every log flushed", {"log.flush.interval.messages": "1"}),
-)
+PRODUCTS: Final[dict[str, Product]] = {
+    each.name: each
+    for each in (
+        Penstock("Penstock"),
+        Kafka("Apache Kafka"),
+        Nats("NATS JetStream"),
+        Redis("Redis Streams"),
+        Rabbit("RabbitMQ"),
+        Kafka("Apache Kafka, every log flushed", settings={"log.flush.interval.messages": "1"}),
+        Penstock("Penstock, 3 nodes", 3),
+        Kafka("Apache Kafka, 3 nodes", 3),
+        Nats("NATS JetStream, 3 nodes, sync_interval always", 3),
+        Nats("NATS JetStream, 3 nodes", 3, sync_interval=""),
+        Rabbit("RabbitMQ, 3 nodes", 3),
+    )
+}
 
 PENSTOCK = "Penstock"
 PENSTOCK_CACHED = "Penstock, page cache"
 KAFKA_CACHED = "Kafka"
 KAFKA_SYNCED = "Kafka, flush.messages=1"
 
-TARGETS: tuple[Target, ...] = (
-    Target(name=PENSTOCK, server="Penstock", durability=SYNCED, is_ours=True),
-    Target(name=KAFKA_SYNCED, server="Apache Kafka", durability=SYNCED, options={"flush.messages": "1"}),
-    Target(name="NATS JetStream", server="NATS JetStream", durability=SYNCED),
-    Target(name="Redis Streams", server="Redis Streams", durability=SYNCED),
-    Target(
-        name="RabbitMQ, classic queue",
-        server="RabbitMQ",
-        durability=SYNCED,
-        options={"x-queue-type": "classic"},
-        reads_consume=True,
-    ),
-    Target(
-        name="RabbitMQ, quorum queue",
-        server="RabbitMQ",
-        durability=SYNCED,
-        options={"x-queue-type": "quorum"},
-        reads_consume=True,
-    ),
-    Target(name=PENSTOCK_CACHED, server="Penstock", durability=PAGE_CACHE, options=UNSYNCED, is_ours=True),
-    Target(name=KAFKA_CACHED, server="Apache Kafka", durability=PAGE_CACHE),
+TARGETS: Final = (
+    Target(PENSTOCK, "Penstock"),
+    Target(KAFKA_SYNCED, "Apache Kafka", options=_FLUSHED),
+    Target("NATS JetStream", "NATS JetStream"),
+    Target("Redis Streams", "Redis Streams"),
+    Target("RabbitMQ, classic queue", "RabbitMQ", options={"x-queue-type": "classic"}),
+    Target("RabbitMQ, quorum queue", "RabbitMQ", options={"x-queue-type": "quorum"}),
+    Target(PENSTOCK_CACHED, "Penstock", PAGE_CACHE, _UNSYNCED),
+    Target(KAFKA_CACHED, "Apache Kafka", PAGE_CACHE),
 )
 
 # Transactions are also written to the logs of coordinators, which must be synced, too.
 KAFKA_ALL_SYNCED = "Kafka, log.flush.interval.messages=1"
-TRANSACTION_TARGETS: tuple[Target, ...] = (
-    *(target for target in TARGETS if target.name == PENSTOCK),
-    Target(name=KAFKA_ALL_SYNCED, server="Apache Kafka, every log flushed", durability=SYNCED),
+TRANSACTION_TARGETS: Final = (TARGETS[0], Target(KAFKA_ALL_SYNCED, "Apache Kafka, every log flushed"))
+
+CLUSTER_TARGETS: Final = (
+    Target(PENSTOCK, "Penstock, 3 nodes", options=_TWO_REPLICAS),
+    Target(KAFKA_SYNCED, "Apache Kafka, 3 nodes", options={**_TWO_REPLICAS, **_FLUSHED}),
+    Target("NATS JetStream, sync_interval always", "NATS JetStream, 3 nodes, sync_interval always"),
+    Target(
+        "RabbitMQ, quorum queue",
+        "RabbitMQ, 3 nodes",
+        # Not all leaders on the node that the queues were declared on.
+        options={"x-queue-type": "quorum", "x-queue-leader-locator": "balanced"},
+    ),
+    Target(PENSTOCK_CACHED, "Penstock, 3 nodes", PAGE_CACHE, {**_TWO_REPLICAS, **_UNSYNCED}),
+    Target(KAFKA_CACHED, "Apache Kafka, 3 nodes", PAGE_CACHE, _TWO_REPLICAS),
+    Target("NATS JetStream", "NATS JetStream, 3 nodes", PAGE_CACHE),
 )
 
 # No server: a process that appends one message after the other to a file, with a sync after each.
-BARE_LOOP = Target(name="bare fdatasync loop", server="", durability=SYNCED)
+BARE_LOOP = Target("bare fdatasync loop", "")
+
+# The pairs that ratios are formed of: Penstock over a peer, at the same durability. Kafka also acknowledges from the
+# page cache.
+OTHERS: Final = tuple(
+    (PENSTOCK, each.name) for each in TARGETS if each.product.dialect != "kafka"
+)  # NATS, Redis and RabbitMQ
+KAFKA: Final = ((PENSTOCK, KAFKA_SYNCED), (PENSTOCK_CACHED, KAFKA_CACHED))
+KAFKA_TRANSACTIONS: Final = ((PENSTOCK, KAFKA_ALL_SYNCED),)
+LOOP: Final = ((PENSTOCK, BARE_LOOP.name),)
 
 
-def server_named(name: str) -> Server:
-    return next(server for server in SERVERS if server.name == name)
+def equals(targets: Sequence[Target]) -> list[tuple[str, str]]:
+    """Pair each of ours with each of the others that acknowledges at the same moment."""
+    return [
+        (ours.name, theirs.name)
+        for ours in targets
+        for theirs in targets
+        if ours.is_ours and not theirs.is_ours and ours.durability == theirs.durability
+    ]
 
 
 def speaks_kafka(target: Target) -> bool:
-    return server_named(target.server).dialect == "kafka"
+    return target.product.dialect == "kafka"
 
 
 def one_of_each_server(targets: Iterable[Target]) -> list[Target]:

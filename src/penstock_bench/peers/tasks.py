@@ -1,15 +1,10 @@
-"""Tasks of a client process and their outcomes. They cross a pipe as lines of JSON."""
+"""The place that a client process works on, and the outcome of its operation. They cross a pipe."""
 
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
-WARM_UP_MESSAGES: Final = 20  # sent by a lone publisher before the clock starts
-
 Dialect = Literal["kafka", "nats", "redis", "amqp"]
-Operation = Literal[
-    "create", "remove", "first", "lone", "bulk", "read", "timed-read", "paced", "transform", "outage"
-]
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,18 +34,6 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(range(self.partitions)) if self.only_partition is None else (self.only_partition,)
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    where: Where
-    operation: Operation
-    message_bytes: int = 100
-    count: int = 0  # number of messages; 0: limited by the duration only
-    duration_s: float = 0.0
-    rate_per_s: int = 0
-    group: str = ""
-    output: str = ""  # the output stream of a transformation
-    transaction_messages: int = 1
-
-
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """`ended_at_s` is a time of the monotonic clock, which all processes of a machine share."""
 
@@ -63,3 +46,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rate(self) -> float:
         return self.count / self.took_s
+
+
+def place_on(address: tuple[str, int], topic: str) -> Where:
+    """Return a topic of a broker."""
+    return Where(dialect="kafka", host=address[0], port=address[1], stream=topic)

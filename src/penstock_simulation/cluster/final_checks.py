@@ -9,7 +9,6 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replica import Replica
 from penstock.protocol.records.batch import crc_is_valid, parse_header
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.protocol.records.record import iter_records
 from penstock.storage.errors import LogError
 from penstock_simulation.cluster import plan
 from penstock_simulation.cluster.checkers.replicas import Batch, batches_of
@@ -19,7 +18,7 @@ from penstock_simulation.cluster.clients.producer import Batch as NewBatch
 from penstock_simulation.cluster.clients.producer import Producer
 from penstock_simulation.cluster.machine import Machine
 from penstock_simulation.cluster.plan import partitions_of
-from penstock_simulation.cluster.values import PartitionName, Records
+from penstock_simulation.cluster.values import PartitionName, Records, records_of_batch
 from penstock_simulation.cluster.workload import Workload, committed_reader
 from penstock_simulation.loop import SimulatedLoop
 from penstock_simulation.violation import Violation
@@ -103,7 +102,7 @@ class FinalChecks:
 
     def _describe_behind(self) -> str | None:
         for partition in self._all_partitions():
-            if partition in plan.INTERNAL:  # coordinators write at times of their own
+            if partition in plan.INTERNAL:  # coordinators write at any time
                 continue
             ends = {
                 machine.name: (replica.high_watermark, replica.log.log_end_offset)
@@ -219,8 +218,7 @@ def records_of(replica: Replica) -> Records:
         if not crc_is_valid(batch.content, 0, len(batch.content)):
             raise Violation("intact", f"{name}: the batch at offset {offset} is corrupt")
         if not parse_header(batch.content).is_control:
-            records = iter_records(batch.content)
-            found += [(each.offset, each.value or b"") for each in records if each.offset >= start]
+            found += [each for each in records_of_batch(batch.content) if each[0] >= start]
         offset = batch.next_offset
     if offset < replica.high_watermark:
         raise Violation("intact", f"{name}: the log cannot be read beyond offset {offset}")

@@ -47,7 +47,7 @@ def hooks(loop: SimulatedLoop, history: History, on_vote: OnVote) -> Iterator[No
     """Install all hooks. `on_vote` is called when a node has stored a vote or an epoch, before it answers."""
     patches = (
         (segment_chain, "GROW_BYTES", _GROW_BYTES),
-        (replicas._Pacer, "yield_if_due", _yield_at_random(loop)),  # noqa: SLF001 - nobody else may replace it
+        (replicas._Pacer, "yield_if_due", _yield_at_random(loop)),  # noqa: SLF001 - no other code may replace it
         _after(QuorumStateFile, "write", lambda _file, election: on_vote(current_node.get(), election)),
         *_replica_patches(loop, history),
         *_log_patches(loop, history),
@@ -132,7 +132,7 @@ def _log_patches(loop: SimulatedLoop, history: History) -> Iterable[Patch]:
             checker.on_append(replica, options["leader_epoch"])
 
     async def allow_truncation_slowly(store: LogStore, log: Log, offset: int) -> None:
-        """A checkpoint that a truncation waits for takes as long as a fault wants."""
+        """A checkpoint that a truncation waits for takes the time that a fault sets."""
         began_s = loop.time()
         if (replica := _replica_of(log)) is not None:
             checker.on_divergence(replica)

@@ -3,7 +3,7 @@
 A replica that returns from a crash leaves the in-sync and the eligible replicas of such a topic, unless no other
 replica is among them. So records are lost when all of these are down after a crash at the same time, from where the
 shortest of their logs ends: any of them may come back last and lead. That may happen at a crash, and at a change of
-the eligible replicas: the controller elects a crashed one as long as it considers it alive.
+the eligible replicas: the controller elects a crashed replica while it considers it alive.
 """
 
 from collections.abc import Sequence

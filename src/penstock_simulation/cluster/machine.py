@@ -36,7 +36,7 @@ class Ending(Enum):
 
 
 class StoredBatch(NamedTuple):
-    """Where a batch lies on a disk."""
+    """The location of a batch on a disk."""
 
     partition: PartitionName
     path: str
@@ -67,7 +67,7 @@ class Machine:
         self._random = randomness(seed, f"machine {node_id}")
 
     def start(self, join: tuple[tuple[str, int], ...] = ()) -> "asyncio.Task[None]":
-        """Switch on. `join` names nodes of the cluster, for as long as this node is not a member."""
+        """Switch on. `join` names nodes of the cluster, while this node is not a member."""
         self._loop.network.set_reachable(self.name)
         return self._loop.run_on(self.name, self._run(join))
 

@@ -134,7 +134,7 @@ class FaultyFile:
         node.unreported_errors[self] = 0
 
     def __deepcopy__(self, _memo: object) -> "FaultyFile":
-        """A copy of the disk's files does not copy who has them open."""
+        """A copy of the disk's files does not copy their open handles."""
         return self
 
     def write(self, buffers: Sequence[Buffer], position: int) -> None:

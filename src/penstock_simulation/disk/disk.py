@@ -82,7 +82,7 @@ class FaultyDisk(MemoryFiles[FileNode]):
         self._device.before_sync = hook
 
     def cut_power_at(self, operation_count: int) -> None:
-        """Allow so many more changing operations; the next raises `PowerCut`. Then call `crash`."""
+        """Allow this many more changing operations; the next raises `PowerCut`. Then call `crash`."""
         self._device.power_cut_at = self._device.operation_count + operation_count
 
     def flip_bit(self, path: str, position: int, bit: int = 0) -> None:
@@ -97,7 +97,7 @@ class FaultyDisk(MemoryFiles[FileNode]):
     ) -> "FaultyDisk":
         """Cut the power and return the disk as the restarted machine finds it, without faults.
 
-        `torn` names files of which exactly the first so many unsynced bytes survive; `keep` rules the rest.
+        `torn` maps files to how many of their unsynced bytes, from the first one, survive; `keep` applies to the rest.
         """
         with self._device.mutex:
             torn_nodes = {id(self._file_node(path)): count for path, count in (torn or {}).items()}

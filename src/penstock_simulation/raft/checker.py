@@ -44,7 +44,7 @@ class RaftChecker:
     def check_leader_log(
         self, node: str, epoch: int, log: dict[int, tuple[int, bytes]], start_offset: int
     ) -> None:
-        """Check leader completeness: a new leader has all that was committed before its epoch."""
+        """Check leader completeness: a new leader has all records committed before its epoch."""
         for base_offset, committed in self.committed.items():
             if base_offset < start_offset or committed[0] >= epoch:
                 continue  # in its snapshot, or committed by a later leader while it did not know

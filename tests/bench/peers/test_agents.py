@@ -2,8 +2,9 @@ import socket
 
 import pytest
 
-from penstock_bench.peers.agents import ClientFailed, run_task
-from penstock_bench.peers.tasks import Task, Where
+from penstock_bench.peers.agents import ClientFailed, create, run
+from penstock_bench.peers.clients import due_s, stamped
+from penstock_bench.peers.tasks import Where
 
 
 def test_a_client_that_cannot_connect_reports_it() -> None:
@@ -12,4 +13,10 @@ def test_a_client_that_cannot_connect_reports_it() -> None:
         host, port = taken.getsockname()
         where = Where(dialect="redis", host=host, port=port, stream="none")
         with pytest.raises(ClientFailed, match="ConnectionError"):
-            run_task(Task(where=where, operation="create"))
+            run(create, where)
+
+
+def test_a_message_carries_its_due_time_and_has_the_requested_size() -> None:
+    payload = stamped(12.5, 100)
+    assert len(payload) == 100
+    assert due_s(payload) == pytest.approx(12.5)

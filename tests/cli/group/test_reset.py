@@ -121,7 +121,7 @@ def test_a_reset_creates_a_group_only_with_the_option(
     [
         (("--topic", "t"), "say where to: either --to WHERE or --shift-by N"),
         (("--topic", "t", "--to", "3", "--shift-by", "1"), "say where to: either --to WHERE or --shift-by N"),
-        (("--to", "3"), "say what to reset: either --topic NAME[:PARTITIONS] or --all-topics"),
+        (("--to", "3"), "say what to reset: either --topic TOPIC[:PARTITIONS] or --all-topics"),
         (("--all-topics", "--to", "soon"), "--to soon is none of start, end, "),
     ],
 )

@@ -15,6 +15,7 @@ from penstock.runtime.offload import InlineOffload
 from penstock.storage.directory.metadata_files import encode_uuid
 from penstock.storage.files import RealFileSystem
 from penstock.storage.flusher import Flusher
+from penstock.storage.journal import journal_file
 from penstock.storage.journal.entries import ENTRY_BYTES, HEADER_BYTES
 from penstock.storage.store.log_store import LogStore
 from tests.storage.logs import NOW_MS, append, config_of
@@ -89,6 +90,15 @@ def test_dump_of_a_journal_file_shows_each_entry(data_dir: Path, capsys: pytest.
     assert ", append, orders-0, leader epoch 0, offsets 1-1, " in appends[0]
     assert all(line.endswith("CRC ok") for line in appends)
     assert any(line.endswith("value value 1-3.") for line in lines)
+
+
+def test_dump_of_a_journal_file_shows_no_gap_before_a_first_block_that_is_larger_than_the_header(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_file, "BLOCK_BYTES", 4096)
+    asyncio.run(write_and_crash(tmp_path / "running", tmp_path / "crashed"))
+    assert run(["log", "dump", str(tmp_path / "crashed" / ".journal.0")]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("  byte 4096: round 1, start, ")
 
 
 def test_dump_of_a_journal_file_can_be_limited_to_a_partition(

@@ -53,7 +53,7 @@ def test_unknown_settings_of_the_file_are_a_log_line_each(
     file.write_text("zookeeper.connect=localhost:2181\nnode.id=5\nconfluent.balancer.enable=true\n")
     assert settings(file=file).node_id == 5
     assert [record.getMessage() for record in caplog.records] == [
-        f"Ignored unknown setting: file={file} name={name}"
+        f"Ignored an unknown setting. file={file} name={name}"
         for name in ("zookeeper.connect", "confluent.balancer.enable")
     ]
 
@@ -65,7 +65,7 @@ def test_a_setting_of_kafka_without_effect_is_a_line_in_the_log_unless_it_is_at_
     file.write_text("num.network.threads=3\ncreate.topic.policy.class.name=com.example.Policy\n")
     settings("remote.log.reader.threads=4", file=file)
     assert [record.getMessage() for record in caplog.records] == [
-        f"Setting has no effect here: name={name}"
+        f"Setting has no effect here. name={name}"
         for name in ("create.topic.policy.class.name", "remote.log.reader.threads")
     ]
 

@@ -43,7 +43,7 @@ async def values_of(client: Client, topic: str, partition: int = 0, offset: int 
     return [record.value for record in (await client.fetch({where: offset}))[where].records]
 
 
-async def test_what_was_produced_is_fetched_with_offsets_and_headers(live: Live) -> None:
+async def test_produced_records_are_fetched_with_offsets_and_headers(live: Live) -> None:
     async with client_with_topic(live) as (client, topic):
         records = [NewRecord(key=b"k", value=b"%d" % n, headers=(("h", b"1"),)) for n in range(3)]
         outcomes = await client.produce(topic, 0, records)
@@ -75,7 +75,7 @@ async def test_the_key_decides_the_partition_and_the_outcomes_keep_the_order_of_
             assert (await values_of(client, topic, each.partition, each.offset))[0] == record.value
 
 
-async def test_small_produces_at_the_same_time_go_together_and_each_learns_its_own_offset(live: Live) -> None:
+async def test_concurrent_small_produces_are_batched_and_each_gets_its_own_offset(live: Live) -> None:
     async with client_with_topic(live) as (client, topic):
         outcomes = await asyncio.gather(
             *(client.produce(topic, 0, [NewRecord(value=b"%d" % n)]) for n in range(50))
@@ -85,7 +85,7 @@ async def test_small_produces_at_the_same_time_go_together_and_each_learns_its_o
         assert [stored[each[0].offset] for each in outcomes] == [b"%d" % n for n in range(50)]
 
 
-async def test_who_sends_a_bad_record_does_not_spoil_the_records_of_others(live: Live) -> None:
+async def test_a_bad_record_does_not_affect_the_records_of_other_callers(live: Live) -> None:
     async with client_with_topic(live) as (client, topic):
         compacted = topic + "-compacted"
         await client.create_topic(compacted, partitions=1, configs={"cleanup.policy": "compact"})
@@ -101,7 +101,7 @@ async def test_who_sends_a_bad_record_does_not_spoil_the_records_of_others(live:
         assert {each[0].offset for each in outcomes} == {0, 1, 2, -1}
 
 
-async def test_a_topic_that_does_not_exist_is_told_at_once_and_not_made(live: Live) -> None:
+async def test_an_unknown_topic_fails_at_once_and_is_not_created(live: Live) -> None:
     async with Client(f"127.0.0.1:{live.port}") as client:
         for attempt in (
             client.produce("cluster-client-missing", None, [NewRecord()]),
@@ -114,7 +114,7 @@ async def test_a_topic_that_does_not_exist_is_told_at_once_and_not_made(live: Li
         assert "cluster-client-missing" not in (await client.metadata()).topics
 
 
-async def test_a_partition_that_does_not_exist_is_told_of(live: Live) -> None:
+async def test_an_unknown_partition_fails(live: Live) -> None:
     async with client_with_topic(live) as (client, topic):
         with pytest.raises(BrokerError, match="counted from 0") as error:
             await client.produce(topic, 1, [NewRecord()])
@@ -140,7 +140,7 @@ async def test_an_offset_beyond_the_log_is_an_error_of_its_partition_only(live: 
         assert [record.value for record in fetched[good].records] == [b"x"]
 
 
-async def test_a_bounded_fetch_goes_on_where_it_stopped(live: Live) -> None:
+async def test_a_bounded_fetch_continues_where_it_stopped(live: Live) -> None:
     async with client_with_topic(live) as (client, topic):
         await client.produce(topic, 0, [NewRecord(value=b"%d" % n) for n in range(5)])
         where, offset, found = TopicPartition(topic, 0), 0, []
@@ -151,7 +151,7 @@ async def test_a_bounded_fetch_goes_on_where_it_stopped(live: Live) -> None:
         assert found == [[b"0", b"1"], [b"2", b"3"], [b"4"]]
 
 
-async def test_a_branch_that_waits_for_records_delays_nobody_else(live: Live) -> None:
+async def test_a_branch_that_waits_for_records_delays_no_other_request(live: Live) -> None:
     async with client_with_topic(live) as (client, topic), client.branch() as reader:
         where = TopicPartition(topic, 0)
         waiting = asyncio.create_task(reader.fetch({where: 0}, FetchLimits(wait_ms=30_000)))
@@ -160,7 +160,7 @@ async def test_a_branch_that_waits_for_records_delays_nobody_else(live: Live) ->
         assert [record.value for record in (await waiting)[where].records] == [b"at last"]
 
 
-async def test_requests_find_brokers_by_role_and_by_number(live: Live) -> None:
+async def test_requests_find_brokers_by_role_and_by_node_id(live: Live) -> None:
     async with client_with_topic(live) as (client, topic):
         node = next(iter((await client.metadata([])).brokers))
         answers = [await client.request(to, DescribeClusterRequest()) for to in (ANY, CONTROLLER, node)]
@@ -168,7 +168,7 @@ async def test_requests_find_brokers_by_role_and_by_number(live: Live) -> None:
         assert (await client.request(LeaderOf(topic, 0), ListOffsetsRequest(replica_id=-1))).topics == []
 
 
-async def test_a_cluster_that_is_not_there_is_given_up_at_the_deadline() -> None:
+async def test_an_unreachable_cluster_fails_at_the_deadline() -> None:
     settings = ClientSettings(bootstrap_servers=(("127.0.0.1", free_port()),), deadline_ms=200)
     async with Client(settings) as client:
         with pytest.raises(TimedOut, match="no connection to the broker"):

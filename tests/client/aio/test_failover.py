@@ -1,4 +1,4 @@
-"""The client over three brokers of which one dies: it finds the next leader, stores once and reads on."""
+"""The client of three brokers, one of which dies: it finds the next leader, and records are stored and read once."""
 
 import asyncio
 
@@ -51,6 +51,6 @@ async def _scenario(cluster: Cluster) -> None:
         await reader.close()
 
 
-def test_the_death_of_a_leader_costs_neither_a_record_nor_the_order() -> None:
+def test_the_death_of_a_leader_neither_loses_nor_reorders_records() -> None:
     with Cluster(3, topics={"orders": 1}, config=QUICK) as cluster:
         asyncio.run(within(60, _scenario(cluster)))

@@ -1,4 +1,4 @@
-"""Records are stored once, although connections break: a broker that is reached through a line that can be cut."""
+"""Records are stored once although connections break: a broker behind a proxy that loses answers."""
 
 import asyncio
 import contextlib
@@ -8,6 +8,7 @@ import pytest
 
 from penstock.client.aio import BrokerError, Client, ClientSettings, TimedOut, TopicPartition, pool
 from penstock.client.connection import Connection, Disconnected
+from penstock.client.core.steps import Send
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import produce
 from penstock.protocol.records.builder import NewRecord
@@ -16,27 +17,25 @@ from tests.server.live import Live
 Fault = Callable[[Connection], None]
 
 
-class Line:
-    """Lets answers to Produce requests get lost, as often as asked for."""
+class LossyProxy:
+    """Loses as many answers to Produce requests as the test wants."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lost_answers = 0
         self.sent = 0
-        call = pool.BrokerConnection.call
+        send = pool.ConnectionPool.send
 
-        async def losing(
-            connection: pool.BrokerConnection, message: object, **options: float | None
-        ) -> object:
-            answer = await call(connection, message, **options)  # type: ignore[arg-type]
-            if isinstance(message, produce.ProduceRequest):
+        async def losing(connections: pool.ConnectionPool, step: Send) -> object:
+            answer: object = await send(connections, step)
+            if step.api_key == produce.API_KEY:
                 self.sent += 1
                 if self.lost_answers:
                     self.lost_answers -= 1
-                    await connection.close()
+                    await connections.close()
                     raise Disconnected("cut by the test")
             return answer
 
-        monkeypatch.setattr(pool.BrokerConnection, "call", losing)
+        monkeypatch.setattr(pool.ConnectionPool, "send", losing)
 
 
 @contextlib.asynccontextmanager
@@ -58,7 +57,7 @@ async def test_a_batch_whose_answer_was_lost_is_stored_once(
     live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with client_with_topic(live, "once") as client:
-        line = Line(monkeypatch)
+        line = LossyProxy(monkeypatch)
         for number in range(5):
             line.lost_answers = number % 3
             [outcome] = await client.produce("once", 0, [NewRecord(value=b"%d" % number)])
@@ -67,12 +66,12 @@ async def test_a_batch_whose_answer_was_lost_is_stored_once(
         assert await stored(client, "once") == [b"0", b"1", b"2", b"3", b"4"]
 
 
-async def test_after_an_open_outcome_the_next_records_are_stored_all_the_same(
+async def test_records_after_a_batch_with_an_unknown_outcome_are_stored(
     live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with client_with_topic(live, "open", deadline_ms=50) as client:
         await client.produce("open", 0, [NewRecord(value=b"a")])
-        line = Line(monkeypatch)
+        line = LossyProxy(monkeypatch)
         line.lost_answers = 1_000_000
         with pytest.raises(TimedOut):
             await client.produce("open", 0, [NewRecord(value=b"b")])
@@ -82,7 +81,7 @@ async def test_after_an_open_outcome_the_next_records_are_stored_all_the_same(
         assert await stored(client, "open") == [b"a", b"b", b"c"]
 
 
-async def test_a_caller_that_gives_up_does_not_disturb_the_others(live: Live) -> None:
+async def test_a_cancelled_caller_does_not_affect_the_others(live: Live) -> None:
     async with client_with_topic(live, "given-up") as client:
         first = asyncio.create_task(client.produce("given-up", 0, [NewRecord(value=b"a")]))
         second = asyncio.create_task(client.produce("given-up", 0, [NewRecord(value=b"b")]))
@@ -93,7 +92,7 @@ async def test_a_caller_that_gives_up_does_not_disturb_the_others(live: Live) ->
         assert b"b" in await stored(client, "given-up")
 
 
-async def test_records_for_a_topic_that_was_deleted_are_refused(live: Live) -> None:
+async def test_records_for_a_deleted_topic_are_refused(live: Live) -> None:
     async with client_with_topic(live, "deleted") as client:
         await client.produce("deleted", 0, [NewRecord(value=b"a")])
         await client.delete_topic("deleted")

@@ -1,4 +1,4 @@
-"""Reading on and on."""
+"""Continuous reading."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ async def read(reader: Reader, count: int) -> list[bytes | None]:
     return found
 
 
-async def test_each_record_comes_once_and_waiting_may_be_interrupted(live: Live) -> None:
+async def test_each_record_is_returned_once_and_a_wait_may_be_interrupted(live: Live) -> None:
     async with reading(live, "reader-once") as (client, reader):
         where = TopicPartition("reader-once", 0)
         reader.assign({where: 0})
@@ -64,7 +64,7 @@ async def test_each_record_comes_once_and_waiting_may_be_interrupted(live: Live)
         assert await read(reader, 1) == [b"c"]
 
 
-async def test_a_partition_that_is_added_while_waiting_is_read(live: Live) -> None:
+async def test_a_partition_added_during_a_wait_is_read(live: Live) -> None:
     async with reading(live, "reader-added", 2) as (client, reader):
         waiting = asyncio.create_task(read(reader, 1))
         await asyncio.sleep(0)
@@ -73,20 +73,20 @@ async def test_a_partition_that_is_added_while_waiting_is_read(live: Live) -> No
         assert await waiting == [b"a"]
 
 
-async def test_what_was_fetched_for_a_partition_that_is_given_up_is_dropped(live: Live) -> None:
+async def test_records_fetched_for_a_removed_partition_are_dropped(live: Live) -> None:
     async with reading(live, "reader-dropped", 2) as (client, reader):
         gone, kept = TopicPartition("reader-dropped", 0), TopicPartition("reader-dropped", 1)
         reader.assign({gone: 0, kept: 0})
         waiting = asyncio.create_task(read(reader, 1))
         await asyncio.sleep(0.01)
         reader.revoke(gone)
-        await put(client, "reader-dropped", 0, b"nobody's")
+        await put(client, "reader-dropped", 0, b"unassigned")
         await put(client, "reader-dropped", 1, b"mine")
         assert await waiting == [b"mine"]
         assert reader.positions == {kept: 1}
 
 
-async def test_an_error_that_stays_is_given_once_and_the_others_are_read_on(live: Live) -> None:
+async def test_a_permanent_error_is_reported_once_and_the_others_are_still_read(live: Live) -> None:
     async with reading(live, "reader-error", 2) as (client, reader):
         bad, good = TopicPartition("reader-error", 0), TopicPartition("reader-error", 1)
         reader.assign({bad: 77, good: 0})
@@ -97,7 +97,7 @@ async def test_an_error_that_stays_is_given_once_and_the_others_are_read_on(live
         assert bad not in reader.positions
 
 
-async def test_a_topic_that_is_deleted_ends_the_reading(live: Live) -> None:
+async def test_a_deleted_topic_ends_the_reading(live: Live) -> None:
     async with reading(live, "reader-deleted") as (client, reader):
         reader.assign({TopicPartition("reader-deleted", 0): 0})
         waiting = asyncio.create_task(reader.next())
@@ -109,7 +109,7 @@ async def test_a_topic_that_is_deleted_ends_the_reading(live: Live) -> None:
 
 
 class Scripted:
-    """A client whose brokers do what the test says."""
+    """A client whose brokers follow the test's script."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -148,7 +148,7 @@ async def turn() -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> None:
+async def test_a_partition_without_a_leader_does_not_delay_the_others() -> None:
     client = Scripted()
     client.leaders = {A: 1}
     reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
@@ -170,7 +170,7 @@ async def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> Non
     await reader.close()
 
 
-async def test_a_pause_that_ends_while_others_are_asked_is_noticed() -> None:
+async def test_a_backoff_that_ends_during_other_requests_is_noticed() -> None:
     client = Scripted()
     client.leaders = {B: 2}
     reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
@@ -180,7 +180,7 @@ async def test_a_pause_that_ends_while_others_are_asked_is_noticed() -> None:
     client.answers[2].set_result({B: fetched(0)})
     assert list(await reading) == [B]
     client.leaders[A] = 1
-    client.takes_ms = 200  # to say who leads B: meanwhile A's pause is over
+    client.takes_ms = 200  # for the leader of B: meanwhile A's backoff ends
     reading = asyncio.create_task(reader.next())
     await turn()
     client.takes_ms = 0
@@ -192,7 +192,7 @@ async def test_a_pause_that_ends_while_others_are_asked_is_noticed() -> None:
     await reader.close()
 
 
-async def test_a_partition_whose_leader_is_busy_waits_for_it_without_asking_all_the_time() -> None:
+async def test_a_partition_with_a_busy_leader_is_retried_with_a_backoff() -> None:
     client = Scripted()
     client.leaders = {A: 1}
     reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
@@ -210,7 +210,7 @@ async def test_a_partition_whose_leader_is_busy_waits_for_it_without_asking_all_
     await reader.close()
 
 
-async def test_reading_is_given_up_when_nothing_could_be_read_for_too_long() -> None:
+async def test_reading_fails_when_nothing_could_be_read_for_too_long() -> None:
     client = Scripted()
     reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
     reader.assign({A: 0})

@@ -1,4 +1,4 @@
-"""A clock that sleeps in no time and remembers."""
+"""A clock whose sleeps return at once and are recorded."""
 
 
 class TestClock:

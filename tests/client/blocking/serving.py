@@ -1,4 +1,4 @@
-"""A broker for tests of the blocking client: a thread that answers each request as the test says."""
+"""A broker for tests of the blocking client: a thread that answers each request as the test defines."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""Finding leaders and coordinators and riding out what passes: against served answers, then a real broker."""
+"""Leaders and coordinators are found, and transient errors retried: against served answers, then a real broker."""
 
 import contextlib
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ WHERE = TopicPartition("events", 0)
 
 
 class TwoBrokers:
-    """Two served brokers that agree on who leads; `hung_up` and `answers` say how they misbehave."""
+    """Two served brokers that agree on the leader; `hung_up` and `answers` define their errors."""
 
     def __init__(self) -> None:
         self.addresses: dict[int, tuple[str, int]] = {}
@@ -116,13 +116,13 @@ def test_waiting_for_a_leader_ends_at_the_deadline_with_the_reason(brokers: TwoB
     assert 3_000 < clock.now_ms < 5_000
 
 
-def test_an_unreachable_cluster_is_told_with_its_addresses(brokers: TwoBrokers) -> None:
+def test_the_error_of_an_unreachable_cluster_names_its_addresses(brokers: TwoBrokers) -> None:
     brokers.hangs_up = {1, 2}
     with pytest.raises(TimedOut, match=rf"{brokers.addresses[1][1]}.*bootstrap.servers"):
         cluster_of(brokers).topics(["events"])
 
 
-def test_errors_that_do_not_pass_are_raised_at_once(brokers: TwoBrokers) -> None:
+def test_permanent_errors_are_raised_at_once(brokers: TwoBrokers) -> None:
     clock = TestClock()
     brokers.codes = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
     with pytest.raises(BrokerError, match="offsets of events-0 was answered with TOPIC_AUTHORIZATION_FAILED"):
@@ -158,14 +158,14 @@ def test_a_coordinator_that_moved_or_died_is_found_again(brokers: TwoBrokers) ->
     assert brokers.asked[-1] == (1, offset_fetch.API_KEY)
 
 
-def test_a_coordinator_that_loads_is_waited_for_without_looking_for_it_again(brokers: TwoBrokers) -> None:
+def test_a_loading_coordinator_is_retried_without_a_new_lookup(brokers: TwoBrokers) -> None:
     cluster = cluster_of(brokers)
     brokers.codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3
     ask_coordinator(cluster)
     assert [api for _, api in brokers.asked].count(find_coordinator.API_KEY) == 1
 
 
-def test_a_request_to_a_leader_is_made_from_its_version_and_epoch(brokers: TwoBrokers) -> None:
+def test_a_request_to_a_leader_is_built_for_its_version_and_epoch(brokers: TwoBrokers) -> None:
     seen: list[tuple[int, Leader]] = []
 
     def request_for(version: int, leader: Leader) -> list_offsets.ListOffsetsRequest:
@@ -178,13 +178,13 @@ def test_a_request_to_a_leader_is_made_from_its_version_and_epoch(brokers: TwoBr
     assert (leader.node_id, leader.address) == (1, brokers.addresses[1])
 
 
-def test_one_process_has_one_cluster_for_the_same_settings() -> None:
+def test_one_process_shares_one_cluster_for_the_same_settings() -> None:
     settings = ClientSettings(bootstrap_servers=(("nowhere", 1),))
     assert shared_client(settings) is shared_client(ClientSettings(bootstrap_servers=(("nowhere", 1),)))
     assert shared_client(settings) is not shared_client(ClientSettings(bootstrap_servers=(("else", 1),)))
 
 
-def test_a_real_broker_is_asked_across_its_restart(own_broker: BrokerProcess) -> None:
+def test_requests_to_a_real_broker_survive_its_restart(own_broker: BrokerProcess) -> None:
     cluster = BlockingClient(ClientSettings.from_properties({"bootstrap.servers": own_broker.bootstrap}))
     assert cluster.create_topic("events", partitions=2, configs={"retention.ms": "100000"})
     assert not cluster.create_topic("events", partitions=2)

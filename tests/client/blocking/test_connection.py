@@ -1,4 +1,4 @@
-"""One connection, against a server that answers as the test says and against a real broker behind TLS."""
+"""One connection, against a server with the test's answers and against a real broker behind TLS."""
 
 import contextlib
 import shutil
@@ -47,7 +47,7 @@ def named_cluster(header: RequestHeader, _: Any) -> metadata.MetadataResponse:
     return metadata.MetadataResponse(cluster_id=f"answer {header.correlation_id}")
 
 
-def test_pipelined_answers_come_in_the_order_of_the_requests() -> None:
+def test_pipelined_answers_are_returned_in_the_order_of_the_requests() -> None:
     with connected(named_cluster) as connection:
         version = connection.version(metadata.API_KEY)
         for _ in range(3):
@@ -58,7 +58,7 @@ def test_pipelined_answers_come_in_the_order_of_the_requests() -> None:
         assert connection.pending_count == 0
 
 
-def test_the_records_of_a_fetch_are_a_view_of_what_was_received() -> None:
+def test_the_records_of_a_fetch_are_a_view_of_the_received_bytes() -> None:
     def answer(_: RequestHeader, __: Any) -> fetch.FetchResponse:
         data = fetch.PartitionData(partition_index=0, records=b"records")
         return fetch.FetchResponse(responses=[fetch.FetchableTopicResponse(topic="t", partitions=[data])])
@@ -81,9 +81,7 @@ def test_the_records_of_a_fetch_are_a_view_of_what_was_received() -> None:
         (None, Disconnected),
     ],
 )
-def test_an_answer_that_makes_no_sense_closes_the_connection(
-    answer: bytes | None, error: type[Exception]
-) -> None:
+def test_a_malformed_answer_closes_the_connection(answer: bytes | None, error: type[Exception]) -> None:
     with connected(lambda *_: answer) as connection:
         with pytest.raises(error):
             connection.call(metadata.API_KEY, 12, ASK)
@@ -92,7 +90,7 @@ def test_an_answer_that_makes_no_sense_closes_the_connection(
             connection.call(metadata.API_KEY, 12, ASK)
 
 
-def test_a_broker_that_does_not_answer_is_given_up() -> None:
+def test_a_broker_that_does_not_answer_times_out() -> None:
     answered = threading.Event()
 
     def answer(header: RequestHeader, body: Any) -> Any:
@@ -108,14 +106,14 @@ def test_a_broker_that_does_not_answer_is_given_up() -> None:
         answered.set()
 
 
-def test_a_broker_that_is_not_there_is_named() -> None:
+def test_the_error_of_an_unreachable_broker_names_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
     with pytest.raises(Disconnected, match=f"127.0.0.1:{address[1]}"):
         opened(address, {})
 
 
-def test_an_older_broker_tells_its_versions_in_the_oldest_form() -> None:
+def test_an_older_broker_answers_api_versions_in_version_0() -> None:
     asked: list[int] = []
 
     def answer(header: RequestHeader, _: Any) -> Any:
@@ -164,7 +162,7 @@ def test_sasl_comes_before_the_first_request() -> None:
         assert connection.call(metadata.API_KEY, 12, ASK).cluster_id == "answer 3"
 
 
-def test_a_refused_user_and_a_mechanism_that_is_not_offered_are_told_apart() -> None:
+def test_a_refused_user_and_an_unsupported_mechanism_have_different_errors() -> None:
     with (
         pytest.raises(AuthenticationFailed, match=r"'user'.*wrong password"),
         connected(sasl_answer(b"other"), sasl_mechanism="PLAIN", **PLAIN),

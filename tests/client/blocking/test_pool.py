@@ -1,4 +1,4 @@
-"""Connections are lent, taken back and closed."""
+"""Connections are acquired, released and closed."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def make_pool() -> ConnectionPool:
     return ConnectionPool(lambda host, port: BlockingConnection.open(host, port, settings))
 
 
-def test_a_connection_that_is_free_is_lent_again_and_one_in_use_is_not() -> None:
+def test_a_free_connection_is_reused_and_one_in_use_is_not() -> None:
     pool = make_pool()
     with serving(answer) as address:
         with pool.lent(address) as first, pool.lent(address) as second:
@@ -35,7 +35,7 @@ def test_a_connection_that_is_free_is_lent_again_and_one_in_use_is_not() -> None
         assert not third.is_open
 
 
-def test_a_connection_that_still_owes_an_answer_is_closed() -> None:
+def test_a_connection_with_an_outstanding_answer_is_closed() -> None:
     pool = make_pool()
     with serving(answer) as address:
         with pool.lent(address) as first:
@@ -45,7 +45,7 @@ def test_a_connection_that_still_owes_an_answer_is_closed() -> None:
             assert second.call(metadata.API_KEY, 12, ASK).brokers == []
 
 
-def test_when_one_connection_breaks_the_idle_ones_to_that_broker_go_too() -> None:
+def test_a_broken_connection_closes_the_idle_ones_to_that_broker() -> None:
     pool = make_pool()
     with serving(answer) as address:
         with pool.lent(address) as idle, pool.lent(address):

@@ -45,7 +45,7 @@ def test_the_last_failure_is_reported_at_the_deadline() -> None:
             clock.sleep(backoff.delay_after(Retry(f"failed at {clock.monotonic_ms():.0f}")))
 
 
-def test_after_a_success_the_deadline_and_the_delays_begin_again() -> None:
+def test_a_success_resets_the_deadline_and_the_delays() -> None:
     clock = TestClock()
     backoff = Backoff("reading", SETTINGS, clock.monotonic_ms, randomness=lambda: 0.5)
     for _ in range(3):
@@ -54,7 +54,7 @@ def test_after_a_success_the_deadline_and_the_delays_begin_again() -> None:
     assert backoff.delay_after(Retry("not yet")) == 100
 
 
-def test_another_failure_is_raised_at_once() -> None:
+def test_a_permanent_failure_is_raised_at_once() -> None:
     clock = TestClock()
     with pytest.raises(KeyError):
         BlockingClient(SETTINGS, clock=clock).until_done("it", raising(KeyError("bug")))

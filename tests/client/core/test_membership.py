@@ -16,11 +16,11 @@ def member() -> Membership:
 
 
 def answer(epoch: int, partitions: list[int] | None = None) -> ConsumerGroupHeartbeatResponse:
-    told = None
+    assignment = None
     if partitions is not None:
-        told = Assignment(topic_partitions=[ResponseTopicPartitions(topic_id=T, partitions=partitions)])
+        assignment = Assignment(topic_partitions=[ResponseTopicPartitions(topic_id=T, partitions=partitions)])
     return ConsumerGroupHeartbeatResponse(
-        member_id="m", member_epoch=epoch, heartbeat_interval_ms=3_000, assignment=told
+        member_id="m", member_epoch=epoch, heartbeat_interval_ms=3_000, assignment=assignment
     )
 
 
@@ -46,7 +46,7 @@ def reported(membership: Membership) -> list[int]:
     return [partition for topic in topics for partition in topic.partitions]
 
 
-def test_the_first_heartbeat_joins_with_everything_the_coordinator_wants_to_know() -> None:
+def test_the_first_heartbeat_joins_with_all_fields() -> None:
     membership = member()
     assert must_report(membership)
     request = membership.heartbeat()
@@ -56,7 +56,7 @@ def test_the_first_heartbeat_joins_with_everything_the_coordinator_wants_to_know
     assert (membership.epoch, membership.heartbeat_interval_ms) == (1, 3_000)
 
 
-def test_what_is_owned_is_reported_at_once_and_then_there_is_no_news() -> None:
+def test_owned_partitions_are_reported_once() -> None:
     membership = member()
     membership.heartbeat()
     membership.on_response(answer(1, [0, 1]))
@@ -77,14 +77,14 @@ def test_a_revoked_partition_counts_as_owned_until_it_is_confirmed() -> None:
     assert reported(membership) == [0]
 
 
-def test_what_is_new_beside_what_is_revoked_comes_with_the_confirmation() -> None:
+def test_new_partitions_are_assigned_when_the_revocation_is_confirmed() -> None:
     membership = joined([0, 1])
     assert membership.on_response(answer(2, [0, 2])) == Change(revoked=of(1))
     assert membership.confirm() == Change(assigned=of(2))
     assert membership.owned == of(0, 2)
 
 
-def test_an_assignment_that_comes_while_giving_up_is_looked_at_afterwards() -> None:
+def test_an_assignment_received_during_a_revocation_is_applied_after_it() -> None:
     membership = joined([0, 1, 2])
     assert membership.on_response(answer(2, [0, 1])) == Change(revoked=of(2))
     assert membership.on_response(answer(3, [0])) == Change()
@@ -94,7 +94,7 @@ def test_an_assignment_that_comes_while_giving_up_is_looked_at_afterwards() -> N
     assert membership.owned == of(0)
 
 
-def test_a_member_that_was_put_out_has_lost_everything_and_joins_again() -> None:
+def test_a_fenced_member_loses_its_partitions_and_rejoins() -> None:
     for code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
         membership = joined([0, 1])
         change = membership.on_response(ConsumerGroupHeartbeatResponse(error_code=code))
@@ -104,7 +104,7 @@ def test_a_member_that_was_put_out_has_lost_everything_and_joins_again() -> None
         assert membership.on_response(answer(5, [1])) == Change(assigned=of(1))
 
 
-def test_who_leaves_says_so_once_and_who_never_joined_need_not() -> None:
+def test_a_member_that_joined_leaves_once_and_one_that_never_joined_sends_nothing() -> None:
     assert member().leave() is None
     membership = joined([0])
     last = membership.leave()
@@ -113,7 +113,7 @@ def test_who_leaves_says_so_once_and_who_never_joined_need_not() -> None:
     assert membership.leave() is None
 
 
-def test_a_confirmation_that_nobody_waits_for_changes_nothing() -> None:
+def test_an_unexpected_confirmation_changes_nothing() -> None:
     membership = joined([0])
     assert membership.confirm() == Change()
     assert membership.owned == of(0)

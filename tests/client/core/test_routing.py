@@ -114,7 +114,7 @@ def test_a_leader_that_has_moved_is_looked_up_again(cluster: Cluster) -> None:
     assert cluster.asked == [ONE, ONE, TWO]
 
 
-def test_a_loading_coordinator_is_asked_again_without_a_lookup(cluster: Cluster) -> None:
+def test_a_loading_coordinator_is_retried_without_a_lookup(cluster: Cluster) -> None:
     cluster.codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR]
     cluster.run(router(cluster).request(CoordinatorOf(0, "group"), REQUEST))
     names = [name for _, name in cluster.sent if name == "FindCoordinatorRequest"]

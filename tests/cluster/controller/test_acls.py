@@ -55,9 +55,7 @@ def test_acls_are_created_once_each() -> None:
         ({"principal": "alice"}, "The principal 'alice' has no type: write it as User:name"),
     ],
 )
-def test_an_acl_that_means_nothing_is_refused_and_the_others_are_created(
-    change: dict[str, object], reason: str
-) -> None:
+def test_an_invalid_acl_is_refused_and_the_others_are_created(change: dict[str, object], reason: str) -> None:
     image = image_of()
     decision = decide_create_acls(image, [msgspec.structs.replace(READ, **change), WRITE], RANDOM)
     refused, created = decision.result
@@ -82,7 +80,7 @@ def test_each_filter_gets_the_acls_that_it_matched_and_an_acl_is_removed_once() 
     assert list(delete(image, exact)[0].entries) == []
 
 
-def test_a_filter_that_is_not_known_is_refused_and_removes_nothing() -> None:
+def test_an_unknown_filter_is_refused_and_removes_nothing() -> None:
     image = image_of()
     create(image, READ)
     (refused,) = delete(image, AclFilter(operation=Operation.UNKNOWN))
@@ -90,7 +88,7 @@ def test_a_filter_that_is_not_known_is_refused_and_removes_nothing() -> None:
     assert len(image.acls) == 1
 
 
-def test_one_request_changes_as_many_acls_as_one_batch_of_the_log_holds() -> None:
+def test_one_request_changes_at_most_as_many_acls_as_one_batch_of_the_log_holds() -> None:
     image = image_of()
     entries = [acl("alice", Operation.READ, f"t-{number}") for number in range(10_001)]
     codes = create(image, *entries)
@@ -101,7 +99,7 @@ def test_one_request_changes_as_many_acls_as_one_batch_of_the_log_holds() -> Non
     assert len(image.acls) == 10_000
 
 
-def test_filters_that_would_look_at_too_many_acls_are_refused_and_exact_ones_are_not() -> None:
+def test_filters_that_would_scan_too_many_acls_are_refused_and_exact_ones_are_not() -> None:
     image = image_of()
     create(image, *(acl(f"user-{n}", Operation.READ) for n in range(1000)))
     wide = AclFilter(principal="User:nobody")

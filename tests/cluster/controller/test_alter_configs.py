@@ -43,7 +43,7 @@ def refusal(image: MetadataImage, resource: ResourceChanges) -> tuple[ErrorCode,
     return result.error, result.message
 
 
-def test_only_the_settings_that_are_named_change() -> None:
+def test_only_the_named_settings_change() -> None:
     image = image_with_topic()
     alter(image, topic(SettingChange("retention.ms", SET, "5"), SettingChange("segment.bytes", SET, "100")))
     (result,) = alter(
@@ -53,14 +53,14 @@ def test_only_the_settings_that_are_named_change() -> None:
     assert image.topic_settings("t") == {"retention.ms": "6", "segment.bytes": "100"}
 
 
-def test_a_deleted_setting_goes_back_to_its_default() -> None:
+def test_a_deleted_setting_returns_to_its_default() -> None:
     image = image_with_topic()
     alter(image, topic(SettingChange("retention.ms", SET, "5")))
     alter(image, topic(SettingChange("retention.ms", DELETE)))
     assert image.topic_settings("t") == {}
 
 
-def test_the_full_request_removes_what_it_does_not_name() -> None:
+def test_a_full_alter_configs_removes_the_settings_that_it_does_not_name() -> None:
     image = image_with_topic()
     alter(image, topic(SettingChange("retention.ms", SET, "5"), SettingChange("segment.bytes", SET, "100")))
     records, _ = decide_alter_configs(image, CONFIG, [topic(SettingChange("retention.ms", SET, "7"))])
@@ -68,7 +68,7 @@ def test_the_full_request_removes_what_it_does_not_name() -> None:
     assert image.topic_settings("t") == {"retention.ms": "7"}
 
 
-def test_a_topics_setting_that_stays_the_same_writes_nothing_and_a_brokers_does() -> None:
+def test_an_unchanged_topic_setting_writes_no_record_and_an_unchanged_broker_setting_does() -> None:
     image = image_with_topic()
     changes = [
         topic(SettingChange("retention.ms", SET, "5")),
@@ -81,7 +81,7 @@ def test_a_topics_setting_that_stays_the_same_writes_nothing_and_a_brokers_does(
     ]
 
 
-def test_append_adds_to_a_list_what_is_not_in_it_starting_from_the_default() -> None:
+def test_append_adds_missing_values_to_a_list_starting_from_the_default() -> None:
     image = image_with_topic()
     alter(image, topic(SettingChange("cleanup.policy", APPEND, "compact")))
     assert image.topic_settings("t") == {"cleanup.policy": "delete,compact"}
@@ -89,7 +89,7 @@ def test_append_adds_to_a_list_what_is_not_in_it_starting_from_the_default() -> 
     assert image.topic_settings("t") == {"cleanup.policy": "delete,compact"}
 
 
-def test_subtract_takes_from_a_list_what_is_in_it() -> None:
+def test_subtract_removes_values_from_a_list() -> None:
     image = image_with_topic()
     alter(image, topic(SettingChange("cleanup.policy", SET, "compact,delete")))
     alter(image, topic(SettingChange("cleanup.policy", SUBTRACT, "delete,other")))
@@ -105,7 +105,7 @@ def test_only_a_list_can_be_appended_to_or_subtracted_from() -> None:
     assert refusal(image, topic(SettingChange("no.such", SUBTRACT, "1")))[0] is ErrorCode.INVALID_CONFIG
 
 
-def test_a_bad_setting_leaves_the_whole_resource_as_it_was_and_the_others_change() -> None:
+def test_a_bad_setting_leaves_the_whole_resource_unchanged_and_the_others_change() -> None:
     image = image_with_topic()
     with_topic(image, "u")
     bad, good = alter(
@@ -118,7 +118,7 @@ def test_a_bad_setting_leaves_the_whole_resource_as_it_was_and_the_others_change
     assert (image.topic_settings("t"), image.topic_settings("u")) == ({}, {"retention.ms": "6"})
 
 
-def test_settings_are_checked_together_with_those_that_stay() -> None:
+def test_settings_are_checked_together_with_the_unchanged_ones() -> None:
     image = image_with_topic()
     alter(image, topic(SettingChange("max.compaction.lag.ms", SET, "5")))
     code, message = refusal(image, topic(SettingChange("min.compaction.lag.ms", SET, "6")))
@@ -224,18 +224,18 @@ def test_settings_are_checked_together_with_those_that_stay() -> None:
         ),
     ],
 )
-def test_a_change_that_cannot_be_is_refused(resource: ResourceChanges, code: ErrorCode, message: str) -> None:
+def test_an_invalid_change_is_refused(resource: ResourceChanges, code: ErrorCode, message: str) -> None:
     assert refusal(image_with_topic(), resource) == (code, message)
 
 
-def test_a_resource_that_comes_twice_is_refused_both_times() -> None:
+def test_a_resource_named_twice_is_refused_both_times() -> None:
     results = alter(image_with_topic(), topic(), topic())
     assert [(each.error, each.message) for each in results] == [
         (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
     ] * 2
 
 
-def test_brokers_and_groups_have_settings_of_their_own() -> None:
+def test_brokers_and_groups_have_their_own_settings() -> None:
     image = image_of()
     alter(
         image,
@@ -253,7 +253,7 @@ def test_brokers_and_groups_have_settings_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["1", ""])
-def test_a_brokers_setting_that_nobody_knows_is_taken_as_kafka_does(name: str) -> None:
+def test_an_unknown_broker_setting_is_stored_as_in_kafka(name: str) -> None:
     image = image_of()
     (result,) = alter(image, broker(SettingChange("a.plugins.setting", SET, "x"), name=name))
     assert (result.error, image.configs[ResourceType.BROKER, name]) == (

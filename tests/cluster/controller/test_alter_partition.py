@@ -36,7 +36,7 @@ def alter(image: MetadataImage, change: InSyncChange, by: int | None = None) -> 
     return answer
 
 
-def test_a_leader_shrinks_and_grows_the_set() -> None:
+def test_a_leader_shrinks_and_expands_the_in_sync_set() -> None:
     image, change = cluster()
     answer = alter(image, change)
     partition = image.topics["t"].partitions[0]
@@ -64,18 +64,20 @@ def test_a_leader_shrinks_and_grows_the_set() -> None:
         ({"recovery_state": 1}, ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_a_change_that_does_not_fit_is_refused(difference: dict[str, object], error: ErrorCode) -> None:
+def test_a_change_that_contradicts_the_metadata_is_refused(
+    difference: dict[str, object], error: ErrorCode
+) -> None:
     image, change = cluster()
     assert alter(image, msgspec.structs.replace(change, **difference)).error is error
 
 
-def test_only_the_leader_may_ask() -> None:
+def test_only_the_leader_may_alter_a_partition() -> None:
     image, change = cluster()
     follower = image.topics["t"].partitions[0].replicas[1]
     assert alter(image, change, by=follower).error is ErrorCode.INVALID_REQUEST
 
 
-def test_a_broker_that_is_not_who_registered_is_refused_whole() -> None:
+def test_a_broker_with_a_stale_epoch_is_refused_completely() -> None:
     image, change = cluster()
     with pytest.raises(Refusal) as refused:
         decide_alter_partitions(image, CONFIG, leader(image), 12345, [change])
@@ -83,7 +85,9 @@ def test_a_broker_that_is_not_who_registered_is_refused_whole() -> None:
 
 
 @pytest.mark.parametrize("way", ["fenced", "other epoch", "failed disk"])
-def test_a_broker_that_is_gone_or_came_back_anew_cannot_join_the_set(way: str) -> None:
+def test_a_broker_that_is_fenced_or_restarted_or_has_a_failed_disk_cannot_join_the_in_sync_set(
+    way: str,
+) -> None:
     image, change = cluster()
     follower = image.topics["t"].partitions[0].replicas[2]
     alter(image, change)
@@ -98,7 +102,7 @@ def test_a_broker_that_is_gone_or_came_back_anew_cannot_join_the_set(way: str) -
     assert alter(image, joined).error is ErrorCode.INELIGIBLE_REPLICA
 
 
-def test_a_move_that_ends_without_the_sender_tells_it_that_another_leads() -> None:
+def test_a_sender_removed_by_a_completed_reassignment_gets_new_leader_elected() -> None:
     image, change = cluster()
     partition = image.topics["t"].partitions[0]
     stays = tuple(each for each in (1, 2, 3, 4) if each != partition.leader)
@@ -112,7 +116,7 @@ def test_a_move_that_ends_without_the_sender_tells_it_that_another_leads() -> No
     assert after.leader in stays
 
 
-def test_a_leader_whose_disk_has_failed_is_succeeded_by_the_first_follower_that_catches_up() -> None:
+def test_a_leader_with_a_failed_disk_is_succeeded_by_the_first_follower_that_catches_up() -> None:
     image, change = cluster()
     first, second, _ = image.topics["t"].partitions[0].replicas
     alter(image, msgspec.structs.replace(change, isr=((first, -1),)))
@@ -123,7 +127,7 @@ def test_a_leader_whose_disk_has_failed_is_succeeded_by_the_first_follower_that_
     assert (leader(image), image.topics["t"].partitions[0].isr) == (second, (second,))
 
 
-def test_a_move_of_what_a_failed_disk_leads_alone_does_not_end_its_leadership() -> None:
+def test_a_reassignment_does_not_end_the_leadership_of_a_failed_disk_that_is_alone_in_sync() -> None:
     image, change = cluster()
     first = leader(image)
     alter(image, msgspec.structs.replace(change, isr=((first, -1),)))

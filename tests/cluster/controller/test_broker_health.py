@@ -28,7 +28,7 @@ def partitions(image: MetadataImage) -> list[Partition]:
     return list(image.topics["t"].partitions.values())
 
 
-def test_a_fenced_broker_leads_nothing_and_is_in_sync_with_nobody() -> None:
+def test_a_fenced_broker_leads_no_partition_and_is_in_no_in_sync_set() -> None:
     image = cluster()
     commit(image, decide_fence(image, CONFIG, 1).records)
     assert image.brokers[1].fenced
@@ -36,7 +36,7 @@ def test_a_fenced_broker_leads_nothing_and_is_in_sync_with_nobody() -> None:
     assert decide_fence(image, CONFIG, 1).records == []
 
 
-def test_only_what_changed_hands_gets_a_new_leader_epoch() -> None:
+def test_only_partitions_with_a_new_leader_get_a_new_leader_epoch() -> None:
     image = cluster()
     led = [number for number, each in image.topics["t"].partitions.items() if each.leader == 1]
     commit(image, decide_fence(image, CONFIG, 1).records)
@@ -55,7 +55,7 @@ def test_a_partition_of_one_replica_has_no_leader_until_its_broker_returns() -> 
     assert decide_unfence(image, CONFIG, 1).records == []
 
 
-def test_a_draining_broker_hands_over_what_others_can_take_and_keeps_the_rest() -> None:
+def test_a_draining_broker_hands_over_partitions_with_other_in_sync_replicas_and_keeps_the_rest() -> None:
     image = cluster(factor=2)
     with_topic(image, "alone", partitions=3)
     assert has_leaderships(image, 1)
@@ -68,7 +68,7 @@ def test_a_draining_broker_hands_over_what_others_can_take_and_keeps_the_rest() 
     assert decide_controlled_shutdown(image, CONFIG, 1).records == []
 
 
-def test_an_unregistered_broker_is_gone_and_what_it_led_is_led_by_others() -> None:
+def test_others_lead_the_partitions_of_an_unregistered_broker() -> None:
     image = cluster()
     commit(image, decide_unregister(image, CONFIG, 2).records)
     assert 2 not in image.brokers
@@ -78,7 +78,7 @@ def test_an_unregistered_broker_is_gone_and_what_it_led_is_led_by_others() -> No
     assert refused.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
 
 
-def test_the_last_two_of_three_that_die_leave_nothing_unclean() -> None:
+def test_no_election_is_unclean_after_the_last_two_of_three_brokers_died() -> None:
     image = cluster(partitions=1)
     for broker_id in (1, 2, 3):
         commit(image, decide_fence(image, CONFIG, broker_id).records)
@@ -100,7 +100,7 @@ def set_for_topic(image: MetadataImage, name: str, value: str) -> None:
     commit(image, [ConfigRecord(resource_type=2, resource_name="t", name=name, value=value)])
 
 
-def test_a_broker_whose_disk_fails_leads_nothing_that_others_hold_and_is_in_sync_with_nobody() -> None:
+def test_a_broker_with_a_failed_disk_leads_no_replicated_partition_and_is_in_no_in_sync_set() -> None:
     image = cluster(factor=2)
     fail_disk(image, 1)
     assert all(each.leader not in (1, NO_LEADER) and 1 not in each.isr for each in partitions(image))
@@ -127,7 +127,7 @@ def test_a_failed_disk_is_remembered_until_the_broker_registers_again() -> None:
     assert image.may_lead(1)
 
 
-def test_the_disk_of_the_only_broker_and_another_directory_are_no_matter() -> None:
+def test_the_failed_disk_of_the_only_broker_and_an_unknown_directory_change_nothing() -> None:
     alone = image_of(brokers=1)
     with_topic(alone, "t")
     assert decide_disk_failure(alone, CONFIG, 1, [disk_of(1)]).records == []
@@ -147,7 +147,7 @@ def test_an_eligible_replica_takes_over_from_a_failed_disk() -> None:
     assert (partitions(image)[0].leader, partitions(image)[0].isr) == (second, (second,))
 
 
-def test_a_replica_that_may_lack_something_takes_over_only_if_that_is_allowed() -> None:
+def test_a_replica_that_may_lack_records_takes_over_only_if_unclean_elections_are_allowed() -> None:
     for is_allowed in (False, True):
         image = cluster(partitions=1)
         first, second, third = partitions(image)[0].replicas
@@ -159,7 +159,7 @@ def test_a_replica_that_may_lack_something_takes_over_only_if_that_is_allowed() 
         assert partitions(image)[0].leader == (second if is_allowed else first)
 
 
-def test_a_broker_with_a_failed_disk_that_was_fenced_leads_again_what_nobody_else_has() -> None:
+def test_a_fenced_broker_with_a_failed_disk_leads_again_partitions_that_only_it_has() -> None:
     image = cluster(partitions=1)
     first, second, third = partitions(image)[0].replicas
     set_for_topic(image, "unclean.leader.election.enable", "true")
@@ -168,7 +168,7 @@ def test_a_broker_with_a_failed_disk_that_was_fenced_leads_again_what_nobody_els
         commit(image, decide_fence(image, CONFIG, each).records)
     commit(image, decide_fence(image, CONFIG, second).records)
     commit(image, decide_unfence(image, CONFIG, second).records)
-    assert partitions(image)[0].leader == NO_LEADER, "it is no choice for an unclean election"
+    assert partitions(image)[0].leader == NO_LEADER, "it cannot win an unclean election"
     lone = cluster(factor=1, partitions=3)
     fail_disk(lone, 1)
     commit(lone, decide_fence(lone, CONFIG, 1).records)

@@ -32,7 +32,7 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
     }
 
 
-def test_a_broker_that_crashed_leads_in_a_new_epoch_what_it_led() -> None:
+def test_a_crashed_broker_leads_its_partitions_again_in_a_new_epoch() -> None:
     image = image_of()
     with_topic(image, "t", partitions=2)
     commit(image, decide_register_broker(image, CONFIG, registration(1), epoch=9, fenced=False).records)
@@ -41,14 +41,14 @@ def test_a_broker_that_crashed_leads_in_a_new_epoch_what_it_led() -> None:
     assert [(each.leader, each.leader_epoch) for each in topic.partitions.values()] == [(1, 1), (1, 1)]
 
 
-def test_a_broker_that_stopped_cleanly_goes_on_in_the_epochs_it_had() -> None:
+def test_a_broker_that_stopped_cleanly_continues_in_its_epochs() -> None:
     image = image_of()
     with_topic(image, "t", partitions=2)
     returning = msgspec.structs.replace(registration(1), previous_epoch=image.brokers[1].epoch)
     assert len(decide_register_broker(image, CONFIG, returning, epoch=9, fenced=False).records) == 1
 
 
-def test_a_broker_that_comes_back_leads_what_nobody_leads_if_it_was_in_sync() -> None:
+def test_a_returning_broker_leads_leaderless_partitions_if_it_was_in_sync() -> None:
     image = image_of(brokers=2)
     topic_id = with_topic(image, "t", factor=2)
     commit(image, [PartitionChangeRecord(topic_id=topic_id, partition_id=0, isr=[2], leader=-1)])
@@ -60,7 +60,7 @@ def test_a_broker_that_comes_back_leads_what_nobody_leads_if_it_was_in_sync() ->
     assert partition.leader == 2
 
 
-def test_a_controller_that_comes_back_leads_what_only_it_is_eligible_for() -> None:
+def test_a_returning_controller_leads_partitions_for_which_only_it_is_eligible() -> None:
     image = image_of(brokers=2)
     image.features.finalized[ELIGIBLE_LEADER_REPLICAS_VERSION] = 1
     with_topic(image, "t", factor=1)
@@ -77,7 +77,7 @@ def test_a_controller_that_comes_back_leads_what_only_it_is_eligible_for() -> No
     assert (partition.leader, partition.isr, partition.elr) == (holder, (holder,), ())
 
 
-def test_a_broker_that_registers_fenced_leads_nothing_until_it_is_heard_of() -> None:
+def test_a_broker_registered_as_fenced_leads_nothing_until_its_heartbeat() -> None:
     image = image_of()
     with_topic(image, "t")
     commit(image, decide_register_broker(image, CONFIG, registration(1), epoch=9, fenced=True).records)
@@ -86,7 +86,7 @@ def test_a_broker_that_registers_fenced_leads_nothing_until_it_is_heard_of() -> 
     assert (partition.leader, image.brokers[1].fenced) == (-1, True)
 
 
-def test_producer_ids_are_given_in_blocks_that_never_overlap() -> None:
+def test_producer_ids_are_allocated_in_blocks_that_never_overlap() -> None:
     image = image_of()
     epoch = image.brokers[1].epoch
     first = decide_producer_id_block(image, 1, epoch)
@@ -103,7 +103,7 @@ def test_producer_ids_are_given_in_blocks_that_never_overlap() -> None:
         (1, 55, "Expected broker epoch 0, but got broker epoch 55"),
     ],
 )
-def test_a_broker_of_the_past_gets_no_producer_ids(broker_id: int, epoch: int, message: str) -> None:
+def test_a_broker_with_a_stale_epoch_gets_no_producer_ids(broker_id: int, epoch: int, message: str) -> None:
     with pytest.raises(Refusal) as refusal:
         decide_producer_id_block(image_of(), broker_id, epoch)
     assert (refusal.value.code, refusal.value.message) == (ErrorCode.STALE_BROKER_EPOCH, message)

@@ -20,7 +20,7 @@ def test_a_new_value_is_recorded_and_an_equal_one_is_not() -> None:
     assert decision.records == [ClientQuotaRecord(entity=entity, key="producer_byte_rate", value=9.0)]
 
 
-def test_removing_what_is_not_there_changes_nothing() -> None:
+def test_removing_a_quota_that_is_not_set_changes_nothing() -> None:
     decision = decide_alter_quotas(MetadataImage("c"), [change(ALICE, producer_byte_rate=None)])
     assert decision.records == []
     assert decision.result[0].error == ErrorCode.NONE
@@ -44,7 +44,7 @@ def test_removing_what_is_not_there_changes_nothing() -> None:
         ((("ip", None),), {"connection_creation_rate": 2**31}, "too large for an INT"),
     ],
 )
-def test_a_bad_change_is_refused_whole_and_says_why(
+def test_a_bad_change_is_refused_completely_with_a_reason(
     entity: EntityParts, values: dict[str, float], words: str
 ) -> None:
     decision = decide_alter_quotas(
@@ -52,4 +52,4 @@ def test_a_bad_change_is_refused_whole_and_says_why(
     )
     assert decision.result[0].error == ErrorCode.INVALID_REQUEST
     assert words in (decision.result[0].message or "")
-    assert len(decision.records) == (0 if entity == ALICE else 1), "another entity's change does not suffer"
+    assert len(decision.records) == (0 if entity == ALICE else 1), "another entity's change is applied"

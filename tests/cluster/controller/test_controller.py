@@ -24,7 +24,7 @@ def controller_on(sink: MemorySink, config: BrokerConfig | None = None) -> Contr
 
 
 async def restarted(sink: MemorySink) -> tuple[Controller, int]:
-    """A controller that finds what the log holds, and the epoch of its broker."""
+    """A controller that has replayed the log, and the epoch of its broker."""
     log = metadata_log(sink)
     controller = Controller(log, LiveConfig(BrokerConfig()), random.Random(5))
     await sink.replay(sink.applied)
@@ -47,7 +47,7 @@ def topic_settings(name: str, setting: str, value: str) -> ResourceChanges:
     return ResourceChanges(resource_type=ResourceType.TOPIC, resource_name=name, changes=[change])
 
 
-def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
+def test_the_first_start_creates_a_cluster_and_registers_the_broker() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         image = controller.image
         assert image.features.finalized == {
@@ -79,7 +79,7 @@ def test_a_restart_finds_topics_and_settings_and_leads_in_a_new_epoch() -> None:
     run(scenario)
 
 
-def test_topics_are_made_grown_changed_and_deleted() -> None:
+def test_topics_are_created_extended_changed_and_deleted() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         (made,) = await controller.create_topics([NewTopic(name="t")])
         await controller.create_partitions([NewPartitions(name="t", count=3)])
@@ -122,7 +122,7 @@ def test_one_of_two_concurrent_creations_of_a_topic_fails_because_it_exists() ->
     run(scenario)
 
 
-def test_a_change_goes_through_even_when_its_caller_gives_up() -> None:
+def test_a_change_is_committed_even_if_its_caller_is_cancelled() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         sink.appending.clear()
         sink.gate = asyncio.get_running_loop().create_future()
@@ -138,7 +138,7 @@ def test_a_change_goes_through_even_when_its_caller_gives_up() -> None:
     run(scenario)
 
 
-def test_a_dynamic_setting_of_the_broker_holds_at_once_and_after_a_restart() -> None:
+def test_a_dynamic_broker_setting_applies_at_once_and_after_a_restart() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         for name, value in (("", "5"), ("1", "6")):
             change = SettingChange("max.connections", Operation.SET, value)
@@ -152,7 +152,7 @@ def test_a_dynamic_setting_of_the_broker_holds_at_once_and_after_a_restart() -> 
     run(scenario)
 
 
-def test_a_dynamic_default_shows_through_in_topics() -> None:
+def test_a_dynamic_default_applies_to_topics() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         await controller.create_topics([NewTopic(name="t")])
         change = SettingChange("log.retention.ms", Operation.SET, "77")
@@ -164,7 +164,7 @@ def test_a_dynamic_default_shows_through_in_topics() -> None:
     run(scenario)
 
 
-def test_producer_ids_are_never_given_twice_not_even_over_a_restart() -> None:
+def test_producer_ids_are_never_allocated_twice_not_even_across_a_restart() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         first = await controller.allocate_producer_ids(1, controller.image.brokers[1].epoch)
         again, epoch = await restarted(sink)
@@ -175,7 +175,7 @@ def test_producer_ids_are_never_given_twice_not_even_over_a_restart() -> None:
 
 
 def test_a_node_that_is_not_the_active_controller_decides_nothing() -> None:
-    """Not even what it would refuse: what it knows may be out of date (simulation, cluster seed 454)."""
+    """Not even refusals: its metadata may be out of date (simulation, cluster seed 454)."""
 
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         sink.is_active = False

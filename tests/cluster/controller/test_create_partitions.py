@@ -26,7 +26,7 @@ def grown_image() -> MetadataImage:
     return image
 
 
-def test_a_topic_grows_by_partitions_numbered_on_from_the_last() -> None:
+def test_new_partitions_are_numbered_from_the_last_one() -> None:
     image = grown_image()
     records, results = decide(image, NewPartitions(name="t", count=4))
     commit(image, records)
@@ -79,7 +79,7 @@ def test_a_topic_never_shrinks(count: int, message: str) -> None:
         ),
     ],
 )
-def test_an_assignment_that_cannot_be_is_refused(assignments: Sequence[Sequence[int]], message: str) -> None:
+def test_an_invalid_assignment_is_refused(assignments: Sequence[Sequence[int]], message: str) -> None:
     records, (result,) = decide(grown_image(), NewPartitions(name="t", count=4, assignments=assignments))
     assert records == []
     assert (result.error, result.message) == (ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
@@ -99,6 +99,6 @@ def test_an_unknown_topic_and_one_named_twice_are_refused() -> None:
     ]
 
 
-def test_more_partitions_than_one_batch_of_the_metadata_log_takes_are_refused() -> None:
+def test_more_partitions_than_fit_in_one_batch_of_the_metadata_log_are_refused() -> None:
     _, (result,) = decide(grown_image(), NewPartitions(name="t", count=10_003))
     assert result.error is ErrorCode.POLICY_VIOLATION

@@ -62,7 +62,7 @@ def test_the_result_carries_every_setting_sorted_by_name_with_its_source() -> No
     assert by_name["segment.bytes"] == ("1073741824", ConfigSource.DEFAULT)
 
 
-def test_minus_one_takes_the_brokers_defaults() -> None:
+def test_minus_one_stands_for_the_brokers_defaults() -> None:
     config = BrokerConfig({"num.partitions": "3", "default.replication.factor": "2"})
     _, (result,) = decide(image_of(brokers=2), NewTopic(name="t"), config=config)
     assert (result.num_partitions, result.replication_factor) == (3, 2)
@@ -74,20 +74,20 @@ def test_one_bad_topic_does_not_stop_the_others() -> None:
     assert records[0] == TopicRecord(name="good", topic_id=results[1].topic_id)
 
 
-def test_topic_ids_differ_and_come_from_the_randomness_given() -> None:
+def test_topic_ids_differ_and_come_from_the_given_randomness() -> None:
     _, (one, two) = decide(image_of(), NewTopic(name="a"), NewTopic(name="b"))
     _, (again, _) = decide(image_of(), NewTopic(name="a"), NewTopic(name="b"))
     assert one.topic_id != two.topic_id
     assert one.topic_id == again.topic_id
 
 
-def test_a_name_that_is_taken_is_refused() -> None:
+def test_a_name_in_use_is_refused() -> None:
     image = image_of()
     with_topic(image, "t")
     assert refusal(image, NewTopic(name="t")) == (ErrorCode.TOPIC_ALREADY_EXISTS, "Topic 't' already exists.")
 
 
-def test_a_name_that_differs_from_a_taken_one_only_in_dot_and_underscore_is_refused() -> None:
+def test_a_name_that_differs_from_one_in_use_only_in_dot_and_underscore_is_refused() -> None:
     image = image_of()
     with_topic(image, "a.b")
     code, message = refusal(image, NewTopic(name="a_b"))
@@ -103,14 +103,14 @@ def test_an_invalid_name_is_refused() -> None:
     )
 
 
-def test_the_metadata_topic_cannot_be_made() -> None:
+def test_the_metadata_topic_cannot_be_created() -> None:
     assert refusal(image_of(), NewTopic(name="__cluster_metadata")) == (
         ErrorCode.INVALID_REQUEST,
         "Creation of internal topic __cluster_metadata is prohibited.",
     )
 
 
-def test_a_topic_named_twice_in_one_request_is_refused_once_and_not_made() -> None:
+def test_a_topic_named_twice_in_one_request_is_refused_once_and_not_created() -> None:
     records, results = decide(
         image_of(), NewTopic(name="t"), NewTopic(name="u"), NewTopic(name="t", num_partitions=2)
     )
@@ -122,7 +122,7 @@ def test_a_topic_named_twice_in_one_request_is_refused_once_and_not_made() -> No
 
 
 @pytest.mark.parametrize("count", [0, -2])
-def test_a_number_of_partitions_that_is_not_positive_is_refused(count: int) -> None:
+def test_a_partition_count_that_is_not_positive_is_refused(count: int) -> None:
     assert refusal(image_of(), NewTopic(name="t", num_partitions=count)) == (
         ErrorCode.INVALID_PARTITIONS,
         "Number of partitions was set to an invalid non-positive value.",
@@ -146,7 +146,7 @@ def test_more_replicas_than_brokers_are_refused() -> None:
     )
 
 
-def test_nothing_is_made_while_all_brokers_are_shutting_down() -> None:
+def test_no_topic_is_created_while_all_brokers_are_shutting_down() -> None:
     image = image_of()
     epoch = image.brokers[1].epoch
     commit(image, [BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=epoch, in_controlled_shutdown=1)])
@@ -156,7 +156,7 @@ def test_nothing_is_made_while_all_brokers_are_shutting_down() -> None:
     )
 
 
-def test_more_partitions_than_one_batch_of_the_metadata_log_takes_are_refused() -> None:
+def test_more_partitions_than_fit_in_one_batch_of_the_metadata_log_are_refused() -> None:
     code, _ = refusal(image_of(), NewTopic(name="t", num_partitions=10_001))
     assert code is ErrorCode.POLICY_VIOLATION
     records, results = decide(image_of(), *(NewTopic(name=name, num_partitions=6000) for name in "ab"))
@@ -179,7 +179,7 @@ def test_a_bad_setting_is_refused(configs: list[tuple[str, str | None]], message
     assert refusal(image_of(), NewTopic(name="t", configs=configs)) == (ErrorCode.INVALID_CONFIG, message)
 
 
-def test_a_client_may_say_which_brokers_hold_which_partition() -> None:
+def test_a_client_may_assign_partitions_to_brokers() -> None:
     image = image_of(brokers=3)
     assignments = [(1, [3, 1]), (0, [2, 3])]
     records, (result,) = decide(image, NewTopic(name="t", assignments=assignments))
@@ -255,5 +255,5 @@ def test_a_replica_on_a_fenced_broker_starts_out_of_sync_and_does_not_lead() -> 
         ),
     ],
 )
-def test_an_assignment_that_cannot_be_is_refused(topic: NewTopic, code: ErrorCode, message: str) -> None:
+def test_an_invalid_assignment_is_refused(topic: NewTopic, code: ErrorCode, message: str) -> None:
     assert refusal(image_of(brokers=3, fenced=[3]), topic) == (code, message)

@@ -25,13 +25,13 @@ def test_a_topic_is_deleted_by_name_or_by_id_and_the_answer_has_both() -> None:
     ]
 
 
-def test_an_unknown_topic_is_answered_by_how_it_was_asked_for() -> None:
+def test_an_unknown_topic_is_answered_by_name_or_by_id_as_it_was_requested() -> None:
     by_name, by_id = results(image_of(), TopicToDelete(name="x"), TopicToDelete(topic_id=UNKNOWN))
     assert (by_name.error, by_name.name) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "x")
     assert (by_id.error, by_id.name, by_id.topic_id) == (ErrorCode.UNKNOWN_TOPIC_ID, None, UNKNOWN)
 
 
-def test_nothing_is_deleted_where_deletion_is_switched_off() -> None:
+def test_nothing_is_deleted_when_deletion_is_disabled() -> None:
     image = image_of()
     with_topic(image, "a")
     decision = decide_delete_topics(
@@ -41,7 +41,7 @@ def test_nothing_is_deleted_where_deletion_is_switched_off() -> None:
     assert decision.result[0].error is ErrorCode.TOPIC_DELETION_DISABLED
 
 
-def test_a_topic_must_be_named_or_identified_and_not_both() -> None:
+def test_a_topic_is_given_by_name_or_by_id_and_not_by_both() -> None:
     image = image_of()
     topic_id = with_topic(image, "a")
     neither, both = results(image, TopicToDelete(), TopicToDelete(name="a", topic_id=topic_id))
@@ -55,7 +55,7 @@ def test_a_topic_must_be_named_or_identified_and_not_both() -> None:
     )
 
 
-def test_a_topic_named_twice_is_refused_once_and_stays() -> None:
+def test_a_topic_named_twice_is_refused_once_and_kept() -> None:
     image = image_of()
     topic_id = with_topic(image, "a")
     twice = decide_delete_topics(image, CONFIG, [TopicToDelete(name="a")] * 2)
@@ -67,7 +67,7 @@ def test_a_topic_named_twice_is_refused_once_and_stays() -> None:
     assert [each.message for each in by_id] == ["Duplicate topic id."]
 
 
-def test_a_topic_given_by_name_and_by_id_is_refused_once_and_stays() -> None:
+def test_a_topic_named_once_by_name_and_once_by_id_is_refused_once_and_kept() -> None:
     image = image_of()
     topic_id = with_topic(image, "a")
     decision = decide_delete_topics(

@@ -30,11 +30,11 @@ def test_preferred_leaders_are_elected_where_they_are_in_sync() -> None:
     assert waiting
     records, results = decide_elect_leaders(image, CONFIG, None, Election.PREFERRED)
     commit(image, records)
-    assert [each.partition for each in results] == waiting  # those that need none are not told
+    assert [each.partition for each in results] == waiting  # those that need none are not reported
     assert misplaced(image) == []
 
 
-def test_each_partition_that_is_named_gets_an_answer() -> None:
+def test_each_named_partition_gets_an_answer() -> None:
     image = cluster_after_a_failure()
     fine = next(number for number in range(6) if number not in misplaced(image))
     wanted = [("t", fine), ("t", 99), ("other", 0), ("t", misplaced(image)[0])]
@@ -53,7 +53,7 @@ def test_each_partition_that_is_named_gets_an_answer() -> None:
     ]
 
 
-def test_a_preferred_leader_that_is_away_cannot_be_elected() -> None:
+def test_a_fenced_preferred_leader_cannot_be_elected() -> None:
     image = image_of(brokers=3)
     with_topic(image, "t", partitions=3, factor=3)
     commit(image, decide_fence(image, CONFIG, 1).records)
@@ -62,7 +62,7 @@ def test_a_preferred_leader_that_is_away_cannot_be_elected() -> None:
     assert result.error is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
 
 
-def test_an_unclean_election_is_held_only_where_nobody_leads() -> None:
+def test_an_unclean_election_is_held_only_for_leaderless_partitions() -> None:
     image = image_of(brokers=2)
     topic_id = with_topic(image, "t", factor=2)
     _, (unneeded,) = decide_elect_leaders(image, CONFIG, [("t", 0)], Election.UNCLEAN)
@@ -75,7 +75,7 @@ def test_an_unclean_election_is_held_only_where_nobody_leads() -> None:
     assert image.topics["t"].partitions[0].leader == 2
 
 
-def test_rebalancing_tolerates_a_share_of_misplaced_leaders() -> None:
+def test_leader_rebalancing_tolerates_a_share_of_misplaced_leaders() -> None:
     image = cluster_after_a_failure()
     count = len(misplaced(image))
     assert decide_rebalance(image, CONFIG, 100).records == []

@@ -1,7 +1,7 @@
-"""Random histories of a partition: a replica that can be elected cleanly has all that was committed.
+"""Random histories of a partition: a replica that can be elected cleanly has all committed records.
 
 `min.insync.replicas` changes all the time. The controller decides at once; each broker knows the metadata up to a point
-of its own, and has a file with a default of its own, as the controller has. Leaders commit by what they know. HISTORIES
+of its own, and has a file with a default of its own, as the controller has. Leaders commit by their own view. HISTORIES
 in the environment asks for more of them.
 """
 
@@ -46,7 +46,7 @@ RESOURCES = [
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What the metadata says at one offset."""
+    """The metadata at one offset."""
 
     partition: Partition
     in_topic: dict[str, str]
@@ -55,13 +55,13 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Node:
-    """A broker: its log of (leader epoch, number), and what it makes of the metadata as far as it has heard of it."""
+    """A broker: its log of (leader epoch, number), and its state after the metadata that it has read."""
 
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
         self.in_file = "1"
         self.log: list[tuple[int, int]] = []
-        self.heard = 0
+        self.offset_read = 0
         self.leader = NO_LEADER
         self.leader_epoch = -1
         self.min_isr = 1
@@ -167,13 +167,13 @@ class Model(RuleBasedStateMachine):
     @rule(who=st.sets(BROKER), steps=st.integers(1, 9))
     def learn(self, who: set[int], steps: int) -> None:
         for node in (self.nodes[each] for each in who):
-            for _ in range(min(steps, len(self.history) - 1 - node.heard)):
-                node.heard += 1
-                node.learn(self.history[node.heard], self.now_ms)
+            for _ in range(min(steps, len(self.history) - 1 - node.offset_read)):
+                node.offset_read += 1
+                node.learn(self.history[node.offset_read], self.now_ms)
 
     @rule(broker_id=BROKER, fetching=st.sets(BROKER))
     def write(self, broker_id: int, fetching: set[int]) -> None:
-        """A leader takes a record, some others fetch it and ask for more, and what all that count have is committed."""
+        """A leader appends a record, some followers fetch it, and records on all in-sync replicas are committed."""
         node = self.nodes[broker_id]
         if node.followers is None:
             return
@@ -189,7 +189,7 @@ class Model(RuleBasedStateMachine):
             self.committed = max(self.committed, node.log[:found], key=len)
 
     def fetch(self, node: Node, leader: Node, followers: Followers) -> None:
-        """A follower gives up what its leader does not have, says where it stands, and takes what comes next."""
+        """A follower truncates records that its leader lacks, reports its end, and appends the next records."""
         if node.leader_epoch == leader.leader_epoch:
             pairs = zip(node.log, leader.log, strict=False)
             same = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
@@ -199,7 +199,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(broker_id=BROKER, ms=st.sampled_from([0, 2 * LAG_MS]), is_asked_again=st.booleans())
     def ask(self, broker_id: int, ms: int, is_asked_again: bool) -> None:
-        """A leader asks for another in-sync set; the answer may be lost, and only the metadata tells."""
+        """A leader asks for another in-sync set; the answer may be lost, and the metadata has the outcome."""
         self.now_ms += ms
         node = self.nodes[broker_id]
         if node.followers is None:
@@ -226,7 +226,7 @@ class Model(RuleBasedStateMachine):
     # -- what must hold -------------------------------------------------------------------------------
 
     @invariant()
-    def everyone_who_may_be_elected_has_all_that_was_committed(self) -> None:
+    def every_electable_replica_has_all_committed_records(self) -> None:
         partition = self.partition
         for broker_id in (*partition.isr, *partition.elr):
             log = self.nodes[broker_id].log
@@ -234,7 +234,7 @@ class Model(RuleBasedStateMachine):
         assert partition.leader == NO_LEADER or partition.leader in partition.isr
 
     @invariant()
-    def no_one_is_eligible_beside_a_set_that_can_commit(self) -> None:
+    def no_replica_is_eligible_beside_an_in_sync_set_that_can_commit(self) -> None:
         assert not self.partition.elr or not self.partition.has_min_isr(self.lowest())
 
     def lowest(self) -> int:

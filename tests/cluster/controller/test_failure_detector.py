@@ -4,14 +4,14 @@ HEARTBEAT_MS = 100
 
 
 def detector() -> FailureDetector:
-    """About broker 2, which was heard of at time 0."""
+    """Watches broker 2, whose last heartbeat was at time 0."""
     found = FailureDetector(HEARTBEAT_MS)
     found.on_registration(2)
     found.on_heartbeat(2, 0)
     return found
 
 
-def test_a_heartbeat_that_is_late_is_a_reason_to_look_and_to_look_again() -> None:
+def test_a_late_heartbeat_starts_a_probe_that_is_repeated() -> None:
     found = detector()
     assert found.begin_probes(149) == []
     assert found.begin_probes(150) == [2]
@@ -20,21 +20,21 @@ def test_a_heartbeat_that_is_late_is_a_reason_to_look_and_to_look_again() -> Non
     assert found.begin_probes(175) == [2]
 
 
-def test_the_end_of_its_connection_is_a_reason_to_look_at_once() -> None:
+def test_a_closed_connection_starts_a_probe_at_once() -> None:
     found = detector()
     found.on_disconnect(2, 10)
     assert found.next_probe_ms == 10
     assert found.begin_probes(10) == [2]
 
 
-def test_a_new_controller_looks_at_everybody_at_once() -> None:
+def test_a_new_controller_probes_all_brokers_at_once() -> None:
     found = FailureDetector(HEARTBEAT_MS)
     found.expect(3, 5)
     found.expect(2, 5)
     assert found.begin_probes(5) == [2, 3]
 
 
-def test_a_broker_that_refuses_connections_is_dead_unless_it_sends_a_heartbeat_meanwhile() -> None:
+def test_a_broker_that_refuses_connections_is_dead_unless_it_sends_a_heartbeat_during_the_probe() -> None:
     found = detector()
     found.on_disconnect(2, 10)
     found.begin_probes(10)
@@ -46,7 +46,7 @@ def test_a_broker_that_refuses_connections_is_dead_unless_it_sends_a_heartbeat_m
     assert found.next_probe_ms is None
 
 
-def test_nobody_looks_again_at_a_broker_that_lived_though_it_refused_until_it_registers_anew() -> None:
+def test_a_live_broker_that_refused_a_probe_is_not_probed_again_until_it_reregisters() -> None:
     found = detector()
     found.on_disconnect(2, 10)
     found.begin_probes(10)
@@ -60,7 +60,7 @@ def test_nobody_looks_again_at_a_broker_that_lived_though_it_refused_until_it_re
     assert found.begin_probes(1010) == [2]
 
 
-def test_the_connection_of_a_broker_that_may_go_tells_nothing() -> None:
+def test_the_closed_connection_of_a_broker_that_may_stop_starts_no_probe() -> None:
     found = detector()
     found.forget(2)
     found.on_disconnect(2, 10)

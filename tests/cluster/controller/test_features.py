@@ -44,7 +44,7 @@ def test_an_old_cluster_keeps_its_levels() -> None:
 
 
 @pytest.mark.parametrize("supported", [{"f": (1, 2)}, {"f": (4, 5)}, {}])
-def test_a_cluster_of_another_version_is_not_touched(supported: dict[str, tuple[int, int]]) -> None:
+def test_a_cluster_of_another_version_is_not_changed(supported: dict[str, tuple[int, int]]) -> None:
     with pytest.raises(
         MetadataError, match="this cluster has f at level 3, and this version of Penstock works with"
     ):
@@ -60,7 +60,7 @@ def test_a_level_is_raised_and_lowered() -> None:
     assert image.features.finalized == {}
 
 
-def test_a_level_that_stays_the_same_writes_nothing() -> None:
+def test_an_unchanged_level_writes_no_record() -> None:
     records, result = decide_update_features(
         image_with({"f": (0, 2)}, f=1), CONFIG, [FeatureUpdate(name="f", level=1)]
     )
@@ -90,13 +90,13 @@ def test_a_level_that_stays_the_same_writes_nothing() -> None:
         ),
     ],
 )
-def test_an_update_that_cannot_be_stops_the_whole_request(update: FeatureUpdate, reason: str) -> None:
+def test_an_invalid_update_stops_the_whole_request(update: FeatureUpdate, reason: str) -> None:
     image = image_with({"f": (0, 2), "g": (0, 3)}, f=1, g=2)
     expected = f"Invalid update version {update.level} for feature {update.name}. {reason}"
     assert refusal(image, update) == expected
 
 
-def test_a_level_that_one_broker_cannot_work_with_is_refused() -> None:
+def test_a_level_that_one_broker_does_not_support_is_refused() -> None:
     image = image_with({"f": (0, 2), "g": (0, 3)})
     features = [
         BrokerFeature(name="f", min_supported_version=0, max_supported_version=2),
@@ -117,7 +117,7 @@ def test_the_quorums_own_level_is_known_and_never_lowered() -> None:
     assert result.error is ErrorCode.INVALID_UPDATE_VERSION
 
 
-def test_metadata_is_not_downgraded_below_a_form_of_its_records() -> None:
+def test_metadata_is_not_downgraded_below_the_version_of_its_records() -> None:
     supported = {"metadata.version": (25, 30)}
     image = image_with(supported)
     commit(image, [FeatureLevelRecord(name="metadata.version", feature_level=30)])

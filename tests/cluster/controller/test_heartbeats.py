@@ -35,13 +35,13 @@ DRAINED = BrokerCondition(is_fenced=False, is_draining=True, registered_at=10, h
         (DRAINED, Heartbeat(metadata_offset=10, wants_shutdown=True), True, HeartbeatAction.STOP),
     ],
 )
-def test_a_heartbeat_is_judged_by_what_the_broker_is_and_wants(
+def test_the_answer_to_a_heartbeat_depends_on_the_state_of_the_broker_and_its_request(
     condition: BrokerCondition, wanted: Heartbeat, has_drained: bool, verdict: HeartbeatAction
 ) -> None:
     assert decide_heartbeat(condition, wanted, has_drained=has_drained) is verdict
 
 
-def test_a_broker_expires_after_a_session_of_silence() -> None:
+def test_a_broker_without_a_heartbeat_expires_after_its_session_timeout() -> None:
     sessions = Sessions(timeout_ms=100)
     assert sessions.next_expiry_ms() is None
     sessions.heard(1, 0, 5)
@@ -56,7 +56,7 @@ def test_a_broker_expires_after_a_session_of_silence() -> None:
     assert sessions.expired(1000) == [1]
 
 
-def test_a_broker_known_from_the_metadata_has_a_session_to_show_itself() -> None:
+def test_a_broker_known_from_the_metadata_has_one_session_timeout_for_its_first_heartbeat() -> None:
     sessions = Sessions(timeout_ms=100)
     sessions.expect(1, 1000)
     sessions.expect(1, 1050)

@@ -22,11 +22,11 @@ def test_a_coordinators_topic_has_as_many_replicas_as_brokers_up_to_three(
 
 
 @pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
-def test_the_last_of_several_replacing_records_is_kept(name: str) -> None:
+def test_topics_whose_records_replace_earlier_ones_are_compacted(name: str) -> None:
     assert dict(auto_created_topic(image_of(), CONFIG, name).configs)["cleanup.policy"] == "compact"
 
 
-def test_the_state_of_share_groups_which_adds_up_is_kept_until_its_coordinator_cuts_it() -> None:
+def test_share_group_state_is_kept_until_its_coordinator_deletes_records() -> None:
     topic = auto_created_topic(image_of(brokers=3), CONFIG, "__share_group_state")
     assert dict(topic.configs) == {
         "cleanup.policy": "delete",
@@ -38,7 +38,7 @@ def test_the_state_of_share_groups_which_adds_up_is_kept_until_its_coordinator_c
 
 
 @pytest.mark.parametrize("name", COORDINATOR_TOPICS)
-def test_a_coordinators_topic_can_be_made_on_a_single_node(name: str) -> None:
+def test_a_coordinators_topic_can_be_created_on_a_single_node(name: str) -> None:
     image = image_of()
     _, (result,) = decide_create_topics(
         image, CONFIG, [auto_created_topic(image, CONFIG, name)], random.Random(0)
@@ -53,12 +53,12 @@ def test_the_in_sync_minimum_is_no_more_than_the_replicas() -> None:
     assert dict(three.configs)["min.insync.replicas"] == "2"
 
 
-def test_the_settings_say_how_many_partitions_a_coordinators_topic_has() -> None:
+def test_the_settings_define_the_partition_count_of_a_coordinators_topic() -> None:
     config = BrokerConfig({"offsets.topic.num.partitions": "4", "offsets.topic.segment.bytes": "1000"})
     topic = auto_created_topic(image_of(), config, "__consumer_offsets")
     assert topic.num_partitions == 4
     assert dict(topic.configs)["segment.bytes"] == "1000"
 
 
-def test_any_other_topic_is_made_with_the_brokers_defaults() -> None:
+def test_any_other_topic_is_created_with_the_brokers_defaults() -> None:
     assert auto_created_topic(image_of(), CONFIG, "orders") == NewTopic(name="orders")

@@ -15,7 +15,7 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.live import LiveConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.runtime.clock import ManualClock
-from tests.cluster.support import MemorySink, disk_of, metadata_log, nobody_refuses, registration, start
+from tests.cluster.support import MemorySink, disk_of, metadata_log, no_broker_refuses, registration, start
 
 SESSION_MS = 1000
 CONFIG = BrokerConfig(
@@ -25,7 +25,7 @@ CONFIG = BrokerConfig(
 Scenario = Callable[[Controller, Membership, ManualClock], Awaitable[None]]
 
 
-def run(scenario: Scenario, refuses: Refuses = nobody_refuses) -> None:
+def run(scenario: Scenario, refuses: Refuses = no_broker_refuses) -> None:
     """With broker 1, whose node is the controller."""
 
     async def started() -> None:
@@ -48,7 +48,7 @@ def incarnation(broker_id: int, number: int) -> BrokerRegistration:
     return msgspec.structs.replace(registration(broker_id), incarnation_id=bytes([number] * 16))
 
 
-def test_a_broker_is_fenced_until_it_knows_of_its_own_registration() -> None:
+def test_a_broker_is_fenced_until_it_has_read_its_own_registration() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         epoch = await members.register(registration(2), "cluster")
         answer = await members.heartbeat(2, epoch, Heartbeat(metadata_offset=epoch - 1))
@@ -60,12 +60,12 @@ def test_a_broker_is_fenced_until_it_knows_of_its_own_registration() -> None:
     run(scenario)
 
 
-def test_a_broker_that_is_silent_for_a_session_is_fenced_and_what_it_led_is_led_by_others() -> None:
+def test_a_broker_without_a_heartbeat_for_a_session_is_fenced_and_others_lead_its_partitions() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         epoch = await join(controller, members, 2)
         await controller.create_topics([NewTopic(name="t", num_partitions=4, replication_factor=2)])
         watching = asyncio.create_task(members.watch())
-        for _ in range(3):  # nobody expects the controller's own broker to say that it lives
+        for _ in range(3):  # the controller's own broker needs no heartbeat
             clock.advance(SESSION_MS / 2)
             for _ in range(20):
                 await asyncio.sleep(0)
@@ -87,7 +87,7 @@ async def watch_for(members: Membership, clock: ManualClock, duration_ms: int) -
     task.cancel()
 
 
-def test_a_broker_whose_connection_ended_and_who_refuses_others_is_fenced_at_once() -> None:
+def test_a_broker_whose_connection_ended_and_that_refuses_new_ones_is_fenced_at_once() -> None:
     async def only_the_second(broker_id: int) -> bool:
         return broker_id == 2
 
@@ -99,24 +99,26 @@ def test_a_broker_whose_connection_ended_and_who_refuses_others_is_fenced_at_onc
         await watch_for(members, clock, 1)
         assert controller.image.brokers[2].fenced
         assert not controller.image.brokers[3].fenced  # it may be suspended, or have another connection
-        assert await members.register(incarnation(2, 77), "cluster")  # nobody takes it for a second one
+        assert await members.register(incarnation(2, 77), "cluster")  # it is not taken for a second one
 
     run(scenario, only_the_second)
 
 
-def test_a_new_controller_does_not_wait_for_the_session_of_a_broker_that_refuses() -> None:
-    async def everybody(_broker_id: int) -> bool:
+def test_a_new_controller_does_not_wait_for_the_session_timeout_of_a_broker_that_refuses_connections() -> (
+    None
+):
+    async def every_broker(_broker_id: int) -> bool:
         return True
 
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         epoch = await join(controller, members, 2)
-        anew = Membership(controller, clock, everybody)
-        await watch_for(anew, clock, 1)
+        successor = Membership(controller, clock, every_broker)
+        await watch_for(successor, clock, 1)
         assert controller.image.brokers[2].fenced
-        answer = await anew.heartbeat(2, epoch, Heartbeat(metadata_offset=controller.image.offset))
+        answer = await successor.heartbeat(2, epoch, Heartbeat(metadata_offset=controller.image.offset))
         assert not answer.is_fenced
-        anew.lost(2)  # it lived, though it refused: that is no news of it any more
-        await watch_for(anew, clock, SESSION_MS - 1)
+        successor.lost(2)  # it was alive although it refused: a refusal no longer means that it is dead
+        await watch_for(successor, clock, SESSION_MS - 1)
         assert not controller.image.brokers[2].fenced
 
     run(scenario)
@@ -142,16 +144,16 @@ def test_an_unregistered_broker_is_not_fenced(caplog: pytest.LogCaptureFixture) 
 def test_a_broker_of_an_earlier_controller_has_a_whole_session_for_its_first_heartbeat() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         await join(controller, members, 2)
-        anew = Membership(controller, clock, nobody_refuses)
+        successor = Membership(controller, clock, no_broker_refuses)
         clock.advance(SESSION_MS - 1)
-        assert anew.is_alive(2)
+        assert successor.is_alive(2)
         clock.advance(1)
-        assert not anew.is_alive(2)
+        assert not successor.is_alive(2)
 
     run(scenario)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_registrations_and_heartbeats_are_refused() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         await join(controller, members, 2)
         with pytest.raises(Refusal) as other_cluster:
@@ -167,7 +169,7 @@ def test_what_is_refused() -> None:
     run(scenario)
 
 
-def test_a_registration_that_is_repeated_is_the_same_one() -> None:
+def test_a_retried_registration_gets_the_same_epoch() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         epoch = await join(controller, members, 2)
         assert await members.register(registration(2), "cluster") == epoch
@@ -176,7 +178,7 @@ def test_a_registration_that_is_repeated_is_the_same_one() -> None:
     run(scenario)
 
 
-def test_a_broker_that_died_comes_back_as_soon_as_its_session_is_over() -> None:
+def test_a_dead_broker_can_register_again_once_its_session_is_over() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         first = await join(controller, members, 2)
         clock.advance(SESSION_MS)
@@ -187,7 +189,7 @@ def test_a_broker_that_died_comes_back_as_soon_as_its_session_is_over() -> None:
     run(scenario)
 
 
-def test_a_broker_may_stop_once_others_lead_what_it_led_and_know_it() -> None:
+def test_a_broker_may_stop_once_the_new_leaders_of_its_partitions_have_read_the_metadata() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         epoch = await join(controller, members, 2)
         other = await join(controller, members, 3)
@@ -198,7 +200,7 @@ def test_a_broker_may_stop_once_others_lead_what_it_led_and_know_it() -> None:
         assert 2 not in {each.leader for each in controller.image.topics["t"].partitions.values()}
         assert not (
             await members.heartbeat(2, epoch, wanted)
-        ).should_shut_down  # broker 3 has not said it knows
+        ).should_shut_down  # broker 3 has not read the metadata yet
         await members.heartbeat(3, other, Heartbeat(metadata_offset=controller.image.offset))
         assert (await members.heartbeat(2, epoch, wanted)).should_shut_down
         assert controller.image.brokers[2].fenced
@@ -206,7 +208,7 @@ def test_a_broker_may_stop_once_others_lead_what_it_led_and_know_it() -> None:
     run(scenario)
 
 
-def test_a_heartbeat_that_tells_of_a_failed_disk_makes_others_lead_and_the_broker_may_go_at_once() -> None:
+def test_after_a_heartbeat_with_a_failed_disk_others_lead_and_the_broker_may_stop_at_once() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         epoch = await join(controller, members, 2)
         await controller.create_topics([NewTopic(name="t", num_partitions=4, replication_factor=2)])
@@ -216,7 +218,7 @@ def test_a_heartbeat_that_tells_of_a_failed_disk_makes_others_lead_and_the_broke
         assert {each.leader for each in controller.image.topics["t"].partitions.values()} == {1}
         offset = controller.image.offset
         await members.heartbeat(2, epoch, failed)
-        assert controller.image.offset == offset, "it is said once"
+        assert controller.image.offset == offset, "it is recorded once"
         leaving = msgspec.structs.replace(failed, wants_fence=True, wants_shutdown=True)
         assert (await members.heartbeat(2, epoch, leaving)).should_shut_down
 

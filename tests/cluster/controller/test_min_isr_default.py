@@ -57,7 +57,7 @@ def test_a_new_cluster_keeps_the_value_of_its_first_controller_for_all_brokers(
     assert new_cluster(config).cluster_settings() == {MIN_ISR: value}
 
 
-def test_it_can_be_changed_for_all_brokers_but_not_removed() -> None:
+def test_the_default_can_be_changed_for_all_brokers_but_not_removed() -> None:
     image = new_cluster()
     assert alter(image, "", SettingChange(MIN_ISR, SET, "2"))[0] is ErrorCode.NONE
     refusal = (
@@ -71,7 +71,7 @@ def test_it_can_be_changed_for_all_brokers_but_not_removed() -> None:
 
 
 @pytest.mark.parametrize("change", [SettingChange(MIN_ISR, SET, "1"), SettingChange(MIN_ISR, DELETE)])
-def test_one_broker_has_no_value_of_its_own(change: SettingChange) -> None:
+def test_a_single_broker_cannot_have_its_own_value(change: SettingChange) -> None:
     refusal = (
         ErrorCode.INVALID_CONFIG,
         "Broker-level min.insync.replicas cannot be altered while ELR is enabled.",
@@ -89,7 +89,7 @@ def test_a_value_that_a_broker_has_from_an_earlier_version_can_be_removed() -> N
     assert image.broker_settings(1) == {}
 
 
-def test_a_cluster_of_an_earlier_version_without_such_a_default_goes_on_as_before() -> None:
+def test_a_cluster_of_an_earlier_version_without_such_a_default_is_not_changed() -> None:
     image = image_of()
     image.features.finalized[ELIGIBLE_LEADER_REPLICAS_VERSION] = 1
     for broker in ("1", ""):
@@ -105,7 +105,7 @@ def test_disabling_the_feature_frees_the_setting_and_enabling_it_sets_it_again()
     assert (image.cluster_settings(), image.broker_settings(1)) == ({MIN_ISR: "2"}, {})
 
 
-def test_a_later_change_of_a_file_is_logged_as_ignored_when_the_cluster_has_another_value(
+def test_a_different_value_in_the_properties_file_is_logged_as_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     image = new_cluster()

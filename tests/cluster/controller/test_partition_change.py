@@ -54,12 +54,12 @@ def test_the_next_in_sync_replica_leads_when_the_leader_dies() -> None:
     assert (after.leader, after.isr, after.leader_epoch, after.elr) == (2, (2, 3), 6, ())
 
 
-def test_a_follower_that_leaves_costs_no_leader_epoch() -> None:
+def test_a_follower_that_leaves_the_in_sync_set_starts_no_leader_epoch() -> None:
     after = changed(partition(), RequestedChange(isr=(1, 3)), rules((1, 3)))
     assert (after.leader, after.leader_epoch, after.partition_epoch) == (1, 5, 10)
 
 
-def test_a_replica_that_leaves_a_set_too_small_to_commit_may_lead_later() -> None:
+def test_a_replica_that_leaves_an_in_sync_set_too_small_to_commit_stays_eligible() -> None:
     before = partition(isr=(1, 2))
     one_left = changed(before, RequestedChange(isr=(1,)), rules((1,)))
     assert (one_left.isr, one_left.elr) == ((1,), (2,))
@@ -69,7 +69,7 @@ def test_a_replica_that_leaves_a_set_too_small_to_commit_may_lead_later() -> Non
     assert (back.leader, back.isr, back.elr) == (2, (2,), (1,))
 
 
-def test_a_replica_that_left_a_set_able_to_commit_never_leads_cleanly() -> None:
+def test_a_replica_that_leaves_an_in_sync_set_able_to_commit_is_not_eligible() -> None:
     before = partition(isr=(1, 2))  # 3 left while two others stayed
     dead = changed(before, RequestedChange(isr=()), rules((3,)))
     assert (dead.leader, dead.elr) == (NO_LEADER, (1, 2))
@@ -83,14 +83,14 @@ def test_a_broker_that_may_have_lost_data_is_not_eligible() -> None:
     assert (after.elr, after.last_known_elr) == ((1,), (2,))
 
 
-def test_eligible_replicas_are_forgotten_when_enough_are_in_sync_again() -> None:
+def test_eligible_replicas_are_cleared_when_enough_are_in_sync_again() -> None:
     after = changed(partition(isr=(1,), elr=(2,)), RequestedChange(isr=(1, 3)), rules())
     assert (after.isr, after.elr) == ((1, 3), ())
 
 
-def test_eligible_replicas_are_forgotten_when_the_one_that_is_elected_can_commit_alone() -> None:
-    nobody = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
-    after = changed(nobody, RequestedChange(), rules((2,), min_isr=1))
+def test_eligible_replicas_are_cleared_when_the_elected_one_can_commit_alone() -> None:
+    leaderless = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
+    after = changed(leaderless, RequestedChange(), rules((2,), min_isr=1))
     assert (after.leader, after.isr, after.elr, after.last_known_elr) == (2, (2,), (), ())
 
 
@@ -99,12 +99,12 @@ def test_a_replica_that_leaves_a_full_set_stays_eligible_when_min_isr_exceeds_th
     assert changed(both, RequestedChange(isr=(1,)), rules((1,), min_isr=3)).elr == (2,)
 
 
-def test_all_replicas_in_sync_need_no_eligible_ones_where_more_are_asked_for_than_there_are() -> None:
+def test_no_replica_is_eligible_when_all_are_in_sync_even_if_min_isr_exceeds_the_replicas() -> None:
     one_left = partition(replicas=(1, 2), isr=(1,), elr=(2,))
     assert changed(one_left, RequestedChange(isr=(1, 2)), rules(min_isr=3)).elr == ()
 
 
-def test_an_unclean_election_takes_any_replica_that_is_alive_and_says_so() -> None:
+def test_an_unclean_election_picks_any_live_replica_and_is_marked_as_unclean() -> None:
     before = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
     after = changed(before, RequestedChange(), rules((3,), election=Election.UNCLEAN))
     assert (after.leader, after.isr, after.elr, after.leader_recovery_state) == (3, (3,), (), RECOVERING)
@@ -112,7 +112,7 @@ def test_an_unclean_election_takes_any_replica_that_is_alive_and_says_so() -> No
     assert recovered.leader_recovery_state == RECOVERED
 
 
-def test_a_clean_leader_is_preferred_where_an_unclean_one_is_allowed() -> None:
+def test_a_clean_leader_is_preferred_even_if_unclean_elections_are_allowed() -> None:
     after = changed(
         partition(isr=(1, 3)), RequestedChange(isr=(3,)), rules((2, 3), election=Election.UNCLEAN)
     )
@@ -125,14 +125,14 @@ def test_without_eligible_replicas_the_last_in_sync_one_stays_in_the_set() -> No
     assert (after.leader, after.isr, after.elr) == (NO_LEADER, (1,), ())
 
 
-def test_the_preferred_leader_gets_its_place_back() -> None:
+def test_the_preferred_leader_leads_again() -> None:
     before = partition(leader=2)
     after = changed(before, RequestedChange(), rules(election=Election.PREFERRED))
     assert (after.leader, after.leader_epoch) == (1, 6)
     assert changed(before, RequestedChange(), rules((2, 3), election=Election.PREFERRED)) == before
 
 
-def test_a_move_ends_when_all_that_stay_are_in_sync() -> None:
+def test_a_reassignment_completes_when_all_remaining_replicas_are_in_sync() -> None:
     moving = changed(partition(), RequestedChange(replicas=(4, 2, 3, 1), adding=(4,), removing=(1,)), rules())
     assert (moving.replicas, moving.adding_replicas, moving.leader) == ((4, 2, 3, 1), (4,), 1)
     assert moving.directories[0] == bytes([4] * 16)
@@ -143,7 +143,7 @@ def test_a_move_ends_when_all_that_stay_are_in_sync() -> None:
     assert (done.removing_replicas, done.leader, len(done.directories)) == ((), 4, 3)
 
 
-def test_a_leader_that_stays_begins_a_new_epoch_when_a_replica_goes() -> None:
+def test_the_remaining_leader_starts_a_new_epoch_when_a_replica_is_removed() -> None:
     moving = partition(replicas=(1, 4, 3), isr=(1, 3), adding_replicas=(4,), removing_replicas=(3,))
     done = changed(moving, RequestedChange(isr=(1, 4)), rules())
     assert (done.replicas, done.leader, done.leader_epoch) == ((1, 4), 1, 6)

@@ -50,7 +50,7 @@ def test_a_fenced_broker_is_used_last_and_leads_nothing() -> None:
     assert all(replicas[-1] == 2 for replicas in place(3, 10, 3, fenced=[2]))
 
 
-def test_the_same_randomness_gives_the_same_placement() -> None:
+def test_the_same_seed_gives_the_same_placement() -> None:
     assert place(5, 9, 3) == place(5, 9, 3)
 
 
@@ -68,7 +68,7 @@ def test_nothing_can_be_placed_while_all_brokers_are_fenced() -> None:
         place(2, 1, 1, fenced=[1, 2])
 
 
-def test_a_broker_whose_disk_has_failed_gets_a_replica_only_when_there_are_too_few_others() -> None:
+def test_a_broker_with_a_failed_disk_gets_a_replica_only_when_there_are_too_few_others() -> None:
     image = image_of(brokers=3)
     commit(image, decide_disk_failure(image, CONFIG, 2, [disk_of(2)]).records)
 

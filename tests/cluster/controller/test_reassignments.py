@@ -25,7 +25,7 @@ def move(
     return answer
 
 
-def test_a_move_adds_the_new_replica_and_marks_the_one_that_goes() -> None:
+def test_a_reassignment_adds_the_new_replica_and_marks_the_one_to_remove() -> None:
     image, before, spare = cluster()
     assert move(image, (spare, *before.replicas[:2])).error is ErrorCode.NONE
     after = image.topics["t"].partitions[0]
@@ -34,14 +34,14 @@ def test_a_move_adds_the_new_replica_and_marks_the_one_that_goes() -> None:
     assert [number for _, number, _ in reassigning(image)] == [0]
 
 
-def test_an_order_of_the_same_replicas_is_taken_at_once() -> None:
+def test_a_new_order_of_the_same_replicas_applies_at_once() -> None:
     image, before, _ = cluster()
     assert move(image, before.replicas[::-1]).error is ErrorCode.NONE
     assert image.topics["t"].partitions[0].replicas == before.replicas[::-1]
     assert not list(reassigning(image))
 
 
-def test_a_move_can_be_called_off() -> None:
+def test_a_reassignment_can_be_cancelled() -> None:
     image, before, spare = cluster()
     assert move(image, None).error is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
     move(image, (spare, *before.replicas[:2]))
@@ -50,7 +50,7 @@ def test_a_move_can_be_called_off() -> None:
     assert not list(reassigning(image))
 
 
-def test_a_move_whose_new_replicas_alone_are_in_sync_is_not_called_off_uncleanly() -> None:
+def test_a_reassignment_whose_new_replicas_alone_are_in_sync_cannot_be_cancelled() -> None:
     image, _before, spare = cluster()
     move(image, (spare,))
     topic_id = image.topics["t"].topic_id
@@ -68,7 +68,7 @@ def test_a_move_whose_new_replicas_alone_are_in_sync_is_not_called_off_uncleanly
         ((1, 99), "t", 0, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_a_move_to_nowhere_is_refused(
+def test_an_invalid_reassignment_is_refused(
     replicas: tuple[int, ...], name: str, number: int, error: ErrorCode
 ) -> None:
     image, before, _ = cluster()
@@ -76,7 +76,7 @@ def test_a_move_to_nowhere_is_refused(
     assert image.topics["t"].partitions[0] == before
 
 
-def test_a_request_may_insist_on_the_number_of_replicas() -> None:
+def test_a_request_may_forbid_a_change_of_the_replication_factor() -> None:
     image, before, spare = cluster()
     wanted = [Move(topic="t", partition=0, replicas=(spare,))]
     _, (answer,) = decide_reassignments(image, CONFIG, wanted, may_change_factor=False)

@@ -1,4 +1,4 @@
-"""What a broker that returns after a crash, or with another disk, is still trusted to have."""
+"""Whether a broker that returns after a crash, or with another disk, stays in sync or eligible."""
 
 import random
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def eligible(image: MetadataImage) -> set[int]:
     return {*partition(image).isr, *partition(image).elr}
 
 
-def test_a_crashed_broker_is_not_eligible_for_a_topic_that_waives_syncs_while_others_are() -> None:
+def test_a_crashed_broker_is_not_eligible_for_a_topic_without_syncs_while_others_are() -> None:
     image = cluster(WAIVES_SYNCS)
     crash(image, 1, 2, 3)
     assert eligible(image) == {2, 3}, "the first left while enough were in sync to commit without it"
@@ -67,7 +67,7 @@ def test_a_crashed_broker_is_not_eligible_for_a_topic_that_waives_syncs_while_ot
     assert (partition(image).leader, eligible(image)) == (-1, {3})
 
 
-def test_the_last_one_that_crashed_leads_again_for_nobody_is_known_to_have_more() -> None:
+def test_the_last_crashed_replica_leads_again_because_no_other_is_known_to_have_more() -> None:
     image = cluster(WAIVES_SYNCS)
     crash(image, 1, 2, 3)
     for broker_id in (1, 2, 3):
@@ -82,14 +82,14 @@ def test_a_broker_that_stopped_cleanly_stays_eligible() -> None:
     assert partition(image).leader == 2
 
 
-def test_a_broker_whose_clean_stop_is_not_its_last_has_crashed_since() -> None:
+def test_a_broker_that_ran_after_its_clean_stop_has_crashed() -> None:
     image = cluster(WAIVES_SYNCS)
     crash(image, 1, 2, 3)
     return_of(image, broker(2, previous_epoch=image.brokers[2].epoch - 1))
     assert partition(image).leader == -1
 
 
-def test_a_crash_takes_nothing_from_a_topic_that_syncs_before_it_acknowledges() -> None:
+def test_a_crashed_broker_stays_eligible_for_a_topic_that_syncs_before_it_acknowledges() -> None:
     image = cluster({})
     crash(image, 1, 2, 3)
     return_of(image, broker(2))
@@ -105,7 +105,7 @@ def test_the_only_replica_recovers_by_itself(config: Mapping[str, str]) -> None:
     assert partition(image).leader == holder
 
 
-def test_the_broker_of_a_controller_that_crashed_hands_over_what_it_may_lack() -> None:
+def test_the_broker_of_a_crashed_controller_hands_over_partitions_that_may_lack_records() -> None:
     image = cluster(WAIVES_SYNCS)
     before = partition(image)
     return_of(image, broker(before.leader), fenced=False)
@@ -115,7 +115,7 @@ def test_the_broker_of_a_controller_that_crashed_hands_over_what_it_may_lack() -
     assert after.leader_epoch == before.leader_epoch + 1
 
 
-def test_the_broker_of_a_controller_that_crashed_keeps_what_was_synced_in_a_new_epoch() -> None:
+def test_the_broker_of_a_crashed_controller_keeps_synced_partitions_in_a_new_epoch() -> None:
     image = cluster({})
     before = partition(image)
     return_of(image, broker(before.leader), fenced=False)
@@ -133,7 +133,7 @@ def test_a_broker_that_lost_its_disk_does_not_lead_even_after_a_clean_stop(facto
     return_of(image, broker(holders[-1], previous_epoch=epoch, log_dirs=[OTHER_DISK]))
     lost = partition(image)
     assert (lost.leader, eligible(image), lost.last_known_elr) == (-1, set(), (holders[-1],))
-    assert lost.directories[-1] == OTHER_DISK, "there it is made anew"
+    assert lost.directories[-1] == OTHER_DISK, "its replica is recreated there"
 
 
 def test_a_broker_that_lost_its_disk_is_succeeded_by_a_replica_with_all_records() -> None:
@@ -148,7 +148,7 @@ def test_a_broker_that_lost_its_disk_is_succeeded_by_a_replica_with_all_records(
     assert partition(image).partition_epoch == after.partition_epoch, "it is known by its new disk"
 
 
-def test_a_broker_that_says_it_lost_records_leaves_the_sets_though_the_topic_syncs() -> None:
+def test_a_broker_that_reports_lost_records_leaves_the_in_sync_sets_even_if_the_topic_syncs() -> None:
     image = cluster({}, min_isr=3)
     crash(image, 1)
     assert 1 in eligible(image), "a crash alone does not do it"
@@ -157,7 +157,7 @@ def test_a_broker_that_says_it_lost_records_leaves_the_sets_though_the_topic_syn
     assert partition(image).leader in (2, 3)
 
 
-def test_the_last_eligible_replica_leads_on_though_it_lost_records() -> None:
+def test_the_last_eligible_replica_leads_even_if_it_lost_records() -> None:
     image = cluster({}, factor=1, min_isr=1)
     (last,) = partition(image).isr
     crash(image, last)
@@ -165,7 +165,7 @@ def test_the_last_eligible_replica_leads_on_though_it_lost_records() -> None:
     assert partition(image).leader == last
 
 
-def test_a_broker_that_was_in_sync_alone_and_lost_records_leaves_the_lead_to_one_that_is_eligible() -> None:
+def test_a_broker_alone_in_sync_that_lost_records_hands_over_to_an_eligible_replica() -> None:
     image = cluster({})
     crash(image, 1, 2)
     assert partition(image).isr == (3,)

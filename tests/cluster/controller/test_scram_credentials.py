@@ -26,7 +26,7 @@ def upsertion(user: str = "alice", mechanism: int = 1, iterations: int = 4096) -
 def alter(
     image: MetadataImage, *changes: Deletion | Upsertion, seed: int = 0
 ) -> dict[str, tuple[ErrorCode, str | None]]:
-    """Decide and make it so."""
+    """Decide and apply the records."""
     records, results = decide_alter_credentials(
         image,
         [each for each in changes if isinstance(each, Deletion)],
@@ -72,14 +72,16 @@ def test_the_salted_password_itself_is_not_kept() -> None:
         (Deletion(user="x", mechanism=9), ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"),
     ],
 )
-def test_what_cannot_be_done_is_refused(change: Deletion | Upsertion, error: ErrorCode, message: str) -> None:
+def test_an_invalid_change_of_credentials_is_refused(
+    change: Deletion | Upsertion, error: ErrorCode, message: str
+) -> None:
     image = MetadataImage("c")
     assert alter(image, change) == {change.user: (error, message)}
     assert image.credentials == {}
 
 
 @pytest.mark.parametrize("mechanism", [1, 2])
-def test_a_user_that_is_named_twice_is_left_as_it_is(mechanism: int) -> None:
+def test_a_user_named_twice_is_not_changed(mechanism: int) -> None:
     image = MetadataImage("c")
     alter(image, upsertion(iterations=4096))
     changed = alter(
@@ -90,7 +92,7 @@ def test_a_user_that_is_named_twice_is_left_as_it_is(mechanism: int) -> None:
     assert image.credentials["alice", 1].iterations == 4096
 
 
-def test_the_first_user_brings_a_secret_that_stays() -> None:
+def test_the_first_user_creates_the_clusters_secret_once() -> None:
     image = MetadataImage("c")
     alter(image, Deletion(user="alice", mechanism=1), seed=1)
     assert SECRET not in image.cluster_settings()
@@ -111,7 +113,7 @@ def test_the_first_users_of_a_cluster_can_log_in() -> None:
     assert SECRET in image.cluster_settings()
 
 
-def test_secrets_are_not_shown() -> None:
+def test_secrets_are_not_in_the_representation() -> None:
     user = NewUser(user="admin", mechanism=ScramMechanism.SCRAM_SHA_256, password="hush")
     assert "hush" not in repr(user)
     assert "\\x00" not in repr(upsertion())

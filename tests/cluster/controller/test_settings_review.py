@@ -34,7 +34,7 @@ CONTROLLER = (ResourceType.BROKER, "3")
 class Cluster:
     """Brokers 1 to 3, the controller on 3, with topics on 1 and 2. Broker 2 has died, and is eligible.
 
-    `in_file` is what the controller's file says.
+    `in_file` are the settings of the controller's file.
     """
 
     def __init__(self, settings: Mapping[Resource, str], in_file: str = "1") -> None:
@@ -98,7 +98,7 @@ class Cluster:
 def test_a_setting_that_lets_the_in_sync_set_commit_alone_clears_the_eligible_replicas_with_it(
     before: Mapping[Resource, str], resource: Resource, value: str | None
 ) -> None:
-    """A single broker can have another value only in a cluster of an earlier version, without a default of its own."""
+    """A single broker can have another value only in a cluster of an earlier version, without a common default."""
     cluster = Cluster(before, in_file="1" if before else "2")
     records = cluster.alter(resource, value)
     assert cluster.sets() == ((1,), ())
@@ -112,7 +112,7 @@ def test_a_request_that_replaces_all_settings_clears_them_too() -> None:
     assert cluster.sets() == ((1,), ())
 
 
-def test_nothing_comes_back_when_the_setting_does() -> None:
+def test_cleared_eligible_replicas_stay_cleared_when_the_setting_is_restored() -> None:
     """Between the two changes the leader may have committed alone, whether or not anything else happened."""
     cluster = Cluster({TOPIC: "2"})
     cluster.alter(TOPIC, "1")
@@ -124,14 +124,14 @@ def test_nothing_comes_back_when_the_setting_does() -> None:
     assert cluster.partition().leader == 1
 
 
-def test_a_setting_that_asks_for_more_replicas_leaves_them() -> None:
+def test_a_setting_that_requires_more_replicas_keeps_the_eligible_ones() -> None:
     cluster = Cluster({TOPIC: "2"})
     assert [type(each) for each in cluster.alter(TOPIC, "3")] == [ConfigRecord]
     assert cluster.sets() == ((1,), (2,)), "nothing was committed without it before, nor will be"
 
 
-def test_they_are_kept_where_nobody_is_in_sync_until_one_of_them_leads() -> None:
-    """Kafka clears them, after which nobody can be elected any more but uncleanly."""
+def test_eligible_replicas_of_an_empty_in_sync_set_are_kept_until_one_of_them_leads() -> None:
+    """Kafka clears them: then only an unclean election is possible."""
     cluster = Cluster({TOPIC: "2"})
     cluster.dies(1)
     cluster.alter(TOPIC, "1")
@@ -145,19 +145,19 @@ def test_other_settings_change_no_partition() -> None:
     assert [type(each) for each in cluster.alter(TOPIC, "5", name="retention.ms")] == [ConfigRecord]
 
 
-def test_the_lowest_value_that_a_leader_may_go_by_counts() -> None:
+def test_the_lowest_value_that_a_leader_may_use_counts() -> None:
     cluster = Cluster({}, in_file="2")
     cluster.alter(CONTROLLER, "3")
     assert cluster.sets() == ((1,), (2,))
     cluster.alter(DEFAULT, "1")
-    assert cluster.sets() == ((1,), ()), "what the controller's broker has is not what the leader has"
+    assert cluster.sets() == ((1,), ()), "the leader may have other settings than the controller's broker"
 
 
 @pytest.mark.parametrize(("in_file", "elr"), [("1", ()), ("2", (2,))])
-def test_a_controller_that_becomes_active_clears_them_by_what_its_own_file_says(
+def test_a_new_active_controller_clears_eligible_replicas_by_its_own_file(
     in_file: str, elr: tuple[int, ...]
 ) -> None:
-    """As after a rolling restart with another default. Until then the leader commits nothing, by whatever file."""
+    """As after a rolling restart with another default. Until then the leader commits nothing, whatever its file."""
     cluster = Cluster({}, in_file="2")
     assert not cluster.partition().may_commit(1)
     cluster.in_file = in_file

@@ -32,7 +32,7 @@ Resource = tuple[ResourceType, str]
 
 
 class Cluster:
-    """Brokers 1 to 3, the controller on 3, and a topic on 1 and 2. `in_file` is what the controller's file says."""
+    """Brokers 1 to 3, the controller on 3, and a topic on 1 and 2. `in_file` is from the controller's file."""
 
     def __init__(self, settings: Mapping[Resource, str], in_file: str = "1") -> None:
         self.image = image_of(brokers=3)
@@ -110,7 +110,7 @@ def test_a_broker_that_crashed_before_syncs_were_required_is_not_trusted_when_it
 
 
 @pytest.mark.parametrize(("before", "resource", "value"), WAYS)
-def test_nor_is_one_that_crashed_afterwards_for_it_may_not_have_heard_of_the_change(
+def test_a_broker_that_crashed_just_after_the_change_is_not_trusted_because_it_may_not_have_read_it(
     before: Mapping[Resource, str], resource: Resource, value: str | None
 ) -> None:
     cluster = Cluster(before)
@@ -136,19 +136,19 @@ def _rejoined(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def test_a_topic_that_always_asked_for_syncs_trusts_who_crashed() -> None:
+def test_a_crashed_broker_is_trusted_for_a_topic_that_always_required_syncs() -> None:
     assert Cluster({TOPIC: "1"}).is_trusted()
     assert Cluster({TOPIC: "1", DEFAULT: "1000"}).is_trusted()
 
 
-def test_a_default_that_was_only_in_a_file_is_remembered_over_a_rolling_restart() -> None:
+def test_a_default_from_a_file_is_kept_across_a_rolling_restart() -> None:
     cluster = Cluster({}, in_file="1000")
     cluster.in_file = "1"
     cluster.becomes_active()
     assert not cluster.is_trusted()
 
 
-def test_another_topic_of_the_same_name_has_no_history() -> None:
+def test_a_recreated_topic_has_no_sync_history() -> None:
     cluster = Cluster({TOPIC: "1000"})
     cluster.alter(TOPIC, "1")
     cluster.delete()
@@ -156,7 +156,7 @@ def test_another_topic_of_the_same_name_has_no_history() -> None:
     assert cluster.is_trusted()
 
 
-def test_a_snapshot_keeps_it() -> None:
+def test_a_snapshot_keeps_the_sync_history() -> None:
     cluster = Cluster({TOPIC: "1000"})
     cluster.alter(TOPIC, "1")
     restored = MetadataImage("cluster")

@@ -1,4 +1,4 @@
-"""Both ends of what brokers ask the controller."""
+"""Encoding and decoding of brokers' requests to the controller."""
 
 import msgspec
 
@@ -8,14 +8,14 @@ from penstock.protocol import apis
 from tests.cluster.support import registration
 
 
-def test_a_registration_arrives_as_it_was_sent() -> None:
+def test_a_registration_round_trips() -> None:
     sent = msgspec.structs.replace(
         registration(4, "r1"), previous_epoch=17, log_dirs=[bytes([7] * 16)], features={"f": (1, 2)}
     )
     assert wire.registration_of(wire.registration_request(sent, "cluster")) == sent
 
 
-def test_a_heartbeat_arrives_as_it_was_sent() -> None:
+def test_a_heartbeat_round_trips() -> None:
     sent = Heartbeat(
         metadata_offset=7, wants_fence=True, wants_shutdown=True, offline_log_dirs=(bytes([7] * 16),)
     )

@@ -1,4 +1,4 @@
-"""A coordinator's log with damaged records: repaired by another replica if there is one, else skipped."""
+"""A coordinator's log with damaged records: repaired by another replica if there is one, otherwise skipped."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,6 +8,7 @@ import pytest
 
 from penstock.cluster.coordination.loading import IsOpen, PartitionLoad, describe_gaps
 from penstock.cluster.repair import repair
+from penstock.protocol.errors import ProtocolError
 from penstock.protocol.records.record import Record
 from penstock.storage.errors import LogCorrupt
 from tests.cluster.stage import COUNT, NODE, SIZE, DamageStage
@@ -15,8 +16,8 @@ from tests.cluster.stage import COUNT, NODE, SIZE, DamageStage
 SKIPPED = "skipped"
 
 
-class Notes:
-    """State that only writes down what it was given."""
+class RecordedState:
+    """State that records its calls."""
 
     def __init__(self) -> None:
         self.seen: list[object] = []
@@ -35,7 +36,7 @@ class Notes:
 class Stage(DamageStage):
     def __init__(self, directory: Path, *replicas: int) -> None:
         super().__init__(directory, replicas=replicas)
-        self.state = Notes()
+        self.state = RecordedState()
         self.load = PartitionLoad(self.replica, self.state, self.clock)
 
     async def run(self) -> None:
@@ -60,7 +61,7 @@ def run(directory: Path, scenario: Callable[[Stage], Awaitable[None]], *replicas
     asyncio.run(played())
 
 
-def test_a_replica_alone_skips_damaged_records_and_says_which(tmp_path: Path) -> None:
+def test_a_single_replica_skips_damaged_records_and_reports_them(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         for offset in (0, 2, 3, COUNT - 1):
             stage.damage(offset)
@@ -88,7 +89,7 @@ def test_a_load_waits_until_another_replica_has_repaired_the_log(tmp_path: Path)
     run(tmp_path, scenario, 1, NODE, 3)
 
 
-def test_a_load_does_not_wait_for_a_repair_for_ever(tmp_path: Path) -> None:
+def test_a_load_waits_for_a_repair_only_for_a_limited_time(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.damage(2)
         loading = asyncio.ensure_future(stage.run())
@@ -99,7 +100,7 @@ def test_a_load_does_not_wait_for_a_repair_for_ever(tmp_path: Path) -> None:
     run(tmp_path, scenario, 1, NODE, 3)
 
 
-def test_others_are_loaded_while_one_waits_for_a_repair(tmp_path: Path) -> None:
+def test_other_partitions_are_loaded_while_one_waits_for_a_repair(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.damage(2)
         turn = asyncio.Semaphore(1)
@@ -112,7 +113,25 @@ def test_others_are_loaded_while_one_waits_for_a_repair(tmp_path: Path) -> None:
     run(tmp_path, scenario, 1, NODE, 3)
 
 
-def test_records_that_cannot_be_read_though_nothing_is_damaged_end_the_load(tmp_path: Path) -> None:
+def test_a_malformed_record_is_skipped_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Strict(RecordedState):
+        def replay(self, record: Record, producer_id: int) -> None:
+            if record.offset == 2:
+                raise ProtocolError("no such version")
+            super().replay(record, producer_id)
+
+    async def scenario(stage: Stage) -> None:
+        state = Strict()
+        stage.load = PartitionLoad(stage.replica, state, stage.clock)
+        await stage.run()
+        assert state.seen == [each for each in range(COUNT) if each != 2]
+        name = f"{stage.replica.topic}-{stage.replica.partition}"
+        assert f"Skipped a malformed record in {name} at offset 2: no such version" in caplog.messages
+
+    run(tmp_path, scenario, NODE)
+
+
+def test_a_load_fails_if_records_cannot_be_read_without_known_damage(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         async def refuse(*_: object, **__: object) -> None:
             raise LogCorrupt("no reason")

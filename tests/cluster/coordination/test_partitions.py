@@ -24,55 +24,55 @@ from tests.server.live import Live, running_broker, until, within
 Shards = CoordinatorPartitions[GroupShard]
 
 
-def run(directory: Path, story: Callable[[Live, Shards, GroupClient], Awaitable[None]]) -> None:
-    async def tell() -> None:
+def run(directory: Path, scenario: Callable[[Live, Shards, GroupClient], Awaitable[None]]) -> None:
+    async def play() -> None:
         async with running_broker(directory, SETTINGS) as live:
             client = GroupClient(await live.connect(), "g")
             await client.find()
-            await story(live, live.services.groups.shards, client)
+            await scenario(live, live.services.groups.shards, client)
 
-    asyncio.run(tell())
+    asyncio.run(play())
 
 
-def home(shards: Shards) -> CoordinatorPartition[GroupShard]:
+def ready_partition(shards: Shards) -> CoordinatorPartition[GroupShard]:
     found = shards.find("g")
     assert isinstance(found, CoordinatorPartition)
     return found
 
 
 def test_a_new_topics_partitions_are_ready_at_once(tmp_path: Path) -> None:
-    async def story(_: Live, shards: Shards, __: GroupClient) -> None:
+    async def scenario(_: Live, shards: Shards, __: GroupClient) -> None:
         assert len(list(shards)) == shards.partition_count == 5
         assert not shards.is_loading
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
-def test_a_failed_write_reloads_what_the_log_has(tmp_path: Path) -> None:
-    async def story(_: Live, shards: Shards, client: GroupClient) -> None:
+def test_a_failed_write_reloads_the_state_from_the_log(tmp_path: Path) -> None:
+    async def scenario(_: Live, shards: Shards, client: GroupClient) -> None:
         topic = await client.client.create_topic()
         await client.commit(topic, {0: 1})
-        before = home(shards)
+        before = ready_partition(shards)
         before.replica = cast("Replica", _Refusing(before.replica))
         assert await client.commit(topic, {0: 2}) == {0: "NOT_COORDINATOR"}
 
         await until(lambda: isinstance(shards.find("g"), CoordinatorPartition))
 
-        assert home(shards) is not before
+        assert ready_partition(shards) is not before
         assert (await client.committed(topic, 0))[0][0] == 1
         assert await client.commit(topic, {0: 3}) == {0: "NONE"}
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
-def test_a_partition_is_loaded_again_after_a_pause_so_that_what_each_load_writes_does_not_fail_at_full_speed(
+def test_a_partition_is_reloaded_after_a_backoff_so_that_failing_loads_do_not_spin(
     tmp_path: Path,
 ) -> None:
-    async def story(_: Live, shards: Shards, client: GroupClient) -> None:
+    async def scenario(_: Live, shards: Shards, client: GroupClient) -> None:
         topic = await client.client.create_topic()
         await client.commit(topic, {0: 1})
         clock = shards._clock = ManualClock()
-        partition = home(shards)
+        partition = ready_partition(shards)
         partition.replica = cast("Replica", _Refusing(partition.replica))
         await client.commit(topic, {0: 2})
         for _turn in range(100):
@@ -82,27 +82,27 @@ def test_a_partition_is_loaded_again_after_a_pause_so_that_what_each_load_writes
 
         clock.advance(1_000)
         await within(20, shards.wait_until_loaded())
-        assert home(shards) is not partition
+        assert ready_partition(shards) is not partition
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_partition_whose_log_has_failed_has_no_coordinator(tmp_path: Path) -> None:
-    async def story(_: Live, shards: Shards, client: GroupClient) -> None:
+    async def scenario(_: Live, shards: Shards, client: GroupClient) -> None:
         topic = await client.client.create_topic()
         await client.commit(topic, {0: 1})
-        home(shards).replica.log.fail(StorageFailure("the disk is gone"))
+        ready_partition(shards).replica.log.fail(StorageFailure("the disk is gone"))
 
         assert await client.commit(topic, {0: 2}) == {0: "NOT_COORDINATOR"}
 
         assert shards.find("g") is ErrorCode.NOT_COORDINATOR
         assert not shards.is_loading
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 class _Refusing:
-    """A replica whose log takes nothing."""
+    """A replica whose log refuses every append."""
 
     def __init__(self, replica: object) -> None:
         self._replica = replica
@@ -119,11 +119,11 @@ class _Refusing:
 def test_a_partition_is_dropped_when_another_broker_leads_and_loaded_when_the_leadership_returns(
     tmp_path: Path,
 ) -> None:
-    async def story(live: Live, shards: Shards, client: GroupClient) -> None:
+    async def scenario(live: Live, shards: Shards, client: GroupClient) -> None:
         topic = await client.client.create_topic()
         await client.make_stable()
         await client.commit(topic, {0: 7})
-        number = home(shards).number
+        number = ready_partition(shards).number
 
         await _led_by(live, number, leader=2, epoch=1)
         assert shards.find("g") is ErrorCode.NOT_COORDINATOR
@@ -135,17 +135,17 @@ def test_a_partition_is_dropped_when_another_broker_leads_and_loaded_when_the_le
         assert await client.heartbeat() == "NONE"
         assert (await client.committed(topic, 0))[0][0] == 7
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
-def test_a_partition_that_was_loaded_without_damaged_records_is_loaded_again_when_they_are_repaired(
+def test_a_partition_loaded_without_damaged_records_is_reloaded_when_they_are_repaired(
     tmp_path: Path,
 ) -> None:
-    async def story(live: Live, shards: Shards, client: GroupClient) -> None:
+    async def scenario(live: Live, shards: Shards, client: GroupClient) -> None:
         topic = await client.client.create_topic()
         await client.commit(topic, {0: 1})
         await client.commit(topic, {0: 2})
-        partition = home(shards)
+        partition = ready_partition(shards)
         log, number = partition.replica.log, partition.number
         with open(log.segments[0].log_path, "r+b") as file:
             file.seek(log.size_bytes - 20)
@@ -169,11 +169,11 @@ def test_a_partition_that_was_loaded_without_damaged_records_is_loaded_again_whe
         await within(20, until_complete())
         assert (await client.committed(topic, 0))[0][0] == 2
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 async def _led_by(live: Live, number: int, *, leader: int, epoch: int) -> None:
-    """What the metadata would say if the leadership moved."""
+    """The metadata after a change of leader."""
     image = live.services.controller.image
     topic = image.topics[CONSUMER_OFFSETS]
     before = topic.partitions[number]

@@ -7,8 +7,8 @@ from penstock.cluster.coordination.periodic import PeriodicTasks
 from penstock.runtime.clock import ManualClock
 
 
-def test_a_task_runs_at_its_interval_also_after_it_failed(caplog: pytest.LogCaptureFixture) -> None:
-    async def story() -> None:
+def test_a_task_runs_at_its_interval_even_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
         clock, runs = ManualClock(), []
         tasks = PeriodicTasks(clock)
 
@@ -30,4 +30,4 @@ def test_a_task_runs_at_its_interval_also_after_it_failed(caplog: pytest.LogCapt
             "A periodic task failed. task=sweep retry_ms=100"
         ]
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""Where the state of a group or a transactional id lives."""
+"""The coordinator partition of a group or a transactional id."""
 
 import pytest
 
@@ -15,6 +15,6 @@ from penstock.cluster.coordination.placement import partition_for
         ("polygenelubricants", -(2**31)),  # the word whose hash has no positive counterpart
     ],
 )
-def test_an_id_lives_where_kafkas_hash_puts_it(group: str, java_hash: int) -> None:
+def test_an_id_belongs_to_the_partition_of_kafkas_hash(group: str, java_hash: int) -> None:
     expected = 0 if java_hash == -(2**31) else abs(java_hash) % 50
     assert partition_for(group, 50) == expected

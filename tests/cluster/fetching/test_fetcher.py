@@ -1,197 +1,27 @@
-"""A follower on a real log, and a leader that the test plays."""
+"""The fetcher of a follower: what it asks its leader for, and how it applies the answers."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
-from penstock.cluster.fetching.fetcher import Fetcher
-from penstock.cluster.fetching.followed_partition import FollowedPartition
-from penstock.cluster.fetching.session import FetchLimits, FetchSession
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.metadata.topic_names import CONSUMER_OFFSETS
 from penstock.cluster.replica import Replica
-from penstock.cluster.throttle import MeanRate, ReplicationThrottle
-from penstock.config.topic import LONG_MAX, TopicConfig
+from penstock.config.topic import TopicConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
     EpochEndOffset,
-    FetchableTopicResponse,
-    FetchRequest,
     FetchResponse,
-    PartitionData,
 )
-from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.runtime.offload import InlineOffload, Then
 from penstock.storage.files import Usage
-from tests.cluster.stage import TOPIC_ID, ReplicaStage, play
-from tests.storage.logs import batch_of, read, values_in
-
-T = TypeVar("T")
-
-BACKOFF_MS = 1000
+from tests.cluster.fetching.stage import BACKOFF_MS, Stage, records, run, wanted
+from tests.cluster.stage import TOPIC_ID
+from tests.storage.logs import read, values_in
 
 
-class Settings:
-    limits = FetchLimits(wait_ms_max=500, bytes_min=1, bytes_max=1 << 20)
-    partition_bytes_max = 1 << 20
-    backoff_ms = BACKOFF_MS
-
-
-class PlayedLeader:
-    """Gives its answers in turn; when there are none left its long polls last."""
-
-    def __init__(self) -> None:
-        self.answers: asyncio.Queue[FetchResponse | Exception] = asyncio.Queue()
-        self.requests: list[FetchRequest] = []
-        self.start_offset = 0
-        self.on_start_asked: Callable[[], None] = lambda: None
-        self.may_tell_start = asyncio.Event()
-        self.may_tell_start.set()
-        self.connections = 0
-        self.closed = 0
-
-    async def connect(self) -> "PlayedLeader":
-        self.connections += 1
-        return self
-
-    async def fetch(self, request: FetchRequest) -> FetchResponse:
-        self.requests.append(request)
-        answer = await self.answers.get()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    async def earliest_offset(self, replica: Replica) -> int:
-        self.on_start_asked()
-        await self.may_tell_start.wait()
-        return self.start_offset
-
-    async def close(self) -> None:
-        self.closed += 1
-
-    def answer(self, partition: int = 0, *, session_id: int = 9, **fields: Any) -> None:
-        data = PartitionData(partition_index=partition, **{"log_start_offset": 0, **fields})
-        topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data])
-        self.answers.put_nowait(FetchResponse(session_id=session_id, responses=[topic]))
-
-
-class HeldDisk(InlineOffload):
-    """Does its work at once, or when the test lets it."""
-
-    def __init__(self) -> None:
-        self.is_free = asyncio.Event()
-        self.is_free.set()
-        self.waiting_count = 0
-
-    def call(self, work: Callable[[], object], then: Then) -> None:
-        if self.is_free.is_set():
-            super().call(work, then)
-        else:
-            asyncio.ensure_future(self.run(work)).add_done_callback(lambda done: then(done.result(), None))
-
-    async def run(self, work: Callable[[], T]) -> T:
-        self.waiting_count += 1
-        await self.is_free.wait()
-        self.waiting_count -= 1
-        return work()
-
-
-class Stage(ReplicaStage):
-    def __init__(self, directory: Path) -> None:
-        self.disk, self.syncs = HeldDisk(), HeldDisk()
-        super().__init__(directory, disk=self.disk, syncs=self.syncs)
-        self.leader = PlayedLeader()
-        self.bytes_per_second_max = LONG_MAX
-        throttle = ReplicationThrottle(
-            2,
-            MeanRate(10, 1000),
-            self.clock,
-            bytes_per_second_max=lambda: self.bytes_per_second_max,
-            listed=lambda _topic: frozenset({"0:2"}),
-        )
-        self.fetcher = Fetcher(
-            FetchSession(2, 7),
-            self.leader.connect,
-            self.store,
-            Settings(),
-            throttle=throttle,
-            clock=self.clock,
-        )
-        self.replica = self.make(0)
-
-    def make(self, number: int, epoch: int = 3) -> Replica:
-        replica = self.replica_of(number)
-        self.lead(replica, epoch)
-        return replica
-
-    def lead(self, replica: Replica, epoch: int) -> None:
-        """Broker 1 leads in a new epoch."""
-        self._elect(1, replica, epoch)
-
-    def take_over(self, replica: Replica, epoch: int) -> None:
-        """The follower itself leads in a new epoch, alone in sync."""
-        self._elect(2, replica, epoch)
-
-    @staticmethod
-    def _elect(leader: int, replica: Replica, epoch: int) -> None:
-        replica.follow(
-            Partition(
-                replicas=(1, 2), isr=(leader,), leader=leader, leader_epoch=epoch, partition_epoch=epoch
-            )
-        )
-
-    def holds(self, *batches: bytes) -> None:
-        """What the follower has before it begins, synced."""
-        for each in batches:
-            self.following(self.replica).append(each, self.clock.now_ms())
-
-    def following(self, replica: Replica) -> FollowedPartition:
-        return FollowedPartition(replica, self.store)
-
-    async def asked(self, count: int) -> FetchRequest:
-        """The request that comes as number `count`."""
-        for _ in range(2000):
-            if len(self.leader.requests) >= count:
-                return self.leader.requests[count - 1]
-            await asyncio.sleep(0)
-        raise AssertionError(f"{len(self.leader.requests)} requests, not {count}")
-
-    async def taken(self) -> None:
-        """Until the follower has taken the leader's answers."""
-        while not self.leader.answers.empty():
-            await asyncio.sleep(0)
-        for _ in range(20):
-            await asyncio.sleep(0)
-
-
-def run(directory: Path, scenario: Callable[[Stage], Awaitable[None]]) -> None:
-    def free_disks(stage: Stage) -> None:
-        stage.disk.is_free.set()
-        stage.syncs.is_free.set()
-
-    play(lambda: Stage(directory), scenario, lambda stage: stage.fetcher.run(), free_disks)
-
-
-def records(base_offset: int, *values: str, epoch: int = 3) -> bytes:
-    batch = batch_of(*values)
-    set_base_offset_and_epoch(batch, 0, base_offset, epoch)
-    return bytes(batch)
-
-
-def wanted(request: FetchRequest) -> list[tuple[int, int, int]]:
-    """Partition, offset and epoch of the record before it."""
-    return [
-        (each.partition, each.fetch_offset, each.last_fetched_epoch)
-        for topic in request.topics
-        for each in topic.partitions
-    ]
-
-
-def test_the_next_fetch_comes_only_when_the_records_of_the_last_are_on_disk(tmp_path: Path) -> None:
+def test_the_next_fetch_is_sent_only_when_the_records_of_the_last_are_on_disk(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         assert wanted(await stage.asked(1)) == [(0, 0, -1)]
@@ -207,7 +37,7 @@ def test_the_next_fetch_comes_only_when_the_records_of_the_last_are_on_disk(tmp_
     run(tmp_path, scenario)
 
 
-def test_a_log_with_another_history_is_cut_where_its_epoch_ends(tmp_path: Path) -> None:
+def test_a_diverged_log_is_truncated_to_the_end_of_the_common_epoch(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.holds(records(0, "a", epoch=1), records(1, "b", "c", epoch=2))
         stage.fetcher.follow(stage.replica)
@@ -220,7 +50,7 @@ def test_a_log_with_another_history_is_cut_where_its_epoch_ends(tmp_path: Path) 
     run(tmp_path, scenario)
 
 
-def test_a_truncation_is_logged_when_it_cuts_something(
+def test_a_truncation_is_logged_only_if_it_removes_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(stage: Stage) -> None:
@@ -238,7 +68,7 @@ def test_a_truncation_is_logged_when_it_cuts_something(
         run(tmp_path, scenario)
 
 
-def test_a_new_follower_that_begins_where_its_leader_does_truncates_nothing(
+def test_a_new_follower_that_starts_at_the_start_of_its_leader_truncates_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(stage: Stage) -> None:
@@ -253,7 +83,7 @@ def test_a_new_follower_that_begins_where_its_leader_does_truncates_nothing(
     assert "Truncated" not in caplog.text
 
 
-def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) -> None:
+def test_a_follower_below_its_leaders_start_restarts_there(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.holds(records(0, "a"))
         stage.leader.start_offset = 40
@@ -266,16 +96,14 @@ def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) ->
     run(tmp_path, scenario)
 
 
-def test_records_that_no_leader_can_compare_any_more_are_forgotten_with_what_they_said_of_producers(
+def test_records_below_the_leaders_log_start_are_dropped_with_their_producer_state(
     tmp_path: Path,
 ) -> None:
-    """Another record may have stood there, such as the end of a transaction that is open here."""
+    """The leader may have had another record there, such as the end of a transaction that is open here."""
 
     async def scenario(stage: Stage) -> None:
         stage.holds(records(0, "a", epoch=1), records(1, "never committed", epoch=2))
-        stage.replica.log.producers.mark_unverified(
-            0
-        )  # stands for anything that the records said of producers
+        stage.replica.log.producers.mark_unverified(0)  # represents any producer state of the records
         stage.fetcher.follow(stage.replica)
         assert wanted(await stage.asked(1)) == [(0, 2, 2)]
         stage.leader.answer(records=records(2, "c"), high_watermark=3, log_start_offset=2)
@@ -290,12 +118,12 @@ def test_records_that_no_leader_can_compare_any_more_are_forgotten_with_what_the
 @pytest.mark.parametrize(
     ("epoch", "high_watermark"), [(3, 1), (2, 2)], ids=["of the same leader", "known to be committed"]
 )
-def test_records_that_are_deleted_at_the_leader_and_cannot_differ_there_are_not_forgotten(
+def test_records_deleted_at_the_leader_are_kept_if_they_cannot_differ_from_it(
     tmp_path: Path, epoch: int, high_watermark: int
 ) -> None:
     async def scenario(stage: Stage) -> None:
         stage.holds(records(0, "a", "b", epoch=epoch))
-        await stage.taken()
+        await stage.processed()
         stage.following(stage.replica).follow_offsets(high_watermark, 0)
         assert stage.replica.high_watermark == high_watermark
         stage.fetcher.follow(stage.replica)
@@ -327,26 +155,26 @@ def test_a_follower_catches_up_with_a_leader_whose_log_starts_inside_a_batch(tmp
     run(tmp_path, scenario)
 
 
-def test_a_log_is_not_moved_to_a_batch_in_an_epoch_in_which_it_leads(tmp_path: Path) -> None:
+def test_a_log_does_not_move_to_a_batch_start_in_an_epoch_that_it_leads(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.replica.log.truncate_fully_and_start_at(12)
         await stage.store.checkpoint()
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
-        stage.disk.is_free.clear()
+        stage.disk.hold()
         stage.leader.answer(records=records(10, "k", "l", "m"), high_watermark=13, log_start_offset=12)
-        while stage.replica.log.recovery_point != 10:  # which is being written down
+        while stage.replica.log.recovery_point != 10:  # which is being saved
             await asyncio.sleep(0)
         stage.take_over(stage.replica, epoch=4)
-        stage.disk.is_free.set()
-        await stage.taken()
+        stage.disk.free()
+        await stage.processed()
         assert (stage.replica.log.log_start_offset, stage.replica.log.log_end_offset) == (12, 12)
 
     run(tmp_path, scenario)
 
 
-def test_an_empty_log_that_is_ahead_of_its_leader_goes_back_to_its_start(tmp_path: Path) -> None:
-    """After an unclean election: nothing here could tell the leader in which epoch they part."""
+def test_an_empty_log_ahead_of_its_leader_moves_back_to_the_leaders_start(tmp_path: Path) -> None:
+    """After an unclean election: an empty log has no epoch for the leader to compare."""
 
     async def scenario(stage: Stage) -> None:
         stage.replica.log.truncate_fully_and_start_at(100)
@@ -359,7 +187,7 @@ def test_an_empty_log_that_is_ahead_of_its_leader_goes_back_to_its_start(tmp_pat
     run(tmp_path, scenario)
 
 
-def test_the_leaders_start_is_taken_over(tmp_path: Path) -> None:
+def test_a_follower_adopts_the_leaders_log_start(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
@@ -371,7 +199,7 @@ def test_the_leaders_start_is_taken_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR])
-def test_a_partition_in_trouble_rests_while_the_others_go_on(tmp_path: Path, error: ErrorCode) -> None:
+def test_a_failing_partition_backs_off_while_the_others_continue(tmp_path: Path, error: ErrorCode) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         stage.fetcher.follow(stage.make(1))
@@ -397,14 +225,14 @@ def test_damaged_records_are_not_stored_and_are_fetched_again(tmp_path: Path) ->
             await asyncio.sleep(0)
         assert (stage.replica.log.log_end_offset, len(stage.leader.requests)) == (0, 1)
         stage.clock.advance(BACKOFF_MS)
-        assert wanted(await stage.asked(2)) == [], "the session knows where it stands"
+        assert wanted(await stage.asked(2)) == [], "the session has the fetch offset"
         stage.leader.answer(records=records(0, "a"), high_watermark=1)
         assert wanted(await stage.asked(3)) == [(0, 1, 3)]
 
     run(tmp_path, scenario)
 
 
-def test_a_newcomer_cuts_a_long_poll_short(tmp_path: Path) -> None:
+def test_a_new_partition_ends_a_long_poll(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
@@ -415,7 +243,7 @@ def test_a_newcomer_cuts_a_long_poll_short(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_a_partition_in_the_epoch_that_is_followed_already_does_not(tmp_path: Path) -> None:
+def test_a_partition_already_followed_in_its_epoch_does_not_end_a_long_poll(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
@@ -427,13 +255,13 @@ def test_a_partition_in_the_epoch_that_is_followed_already_does_not(tmp_path: Pa
     run(tmp_path, scenario)
 
 
-def test_an_answer_of_an_epoch_that_is_over_is_dropped(tmp_path: Path) -> None:
+def test_an_answer_of_an_earlier_epoch_is_dropped(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
         stage.lead(stage.replica, 4)
         stage.leader.answer(records=records(0, "a"), high_watermark=1)
-        await stage.taken()
+        await stage.processed()
         assert stage.replica.log.log_end_offset == 0
         stage.fetcher.follow(stage.replica)
         (topic,) = (await stage.asked(2)).topics
@@ -442,7 +270,7 @@ def test_an_answer_of_an_epoch_that_is_over_is_dropped(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_a_leader_that_cannot_be_reached_is_tried_again_after_a_pause(tmp_path: Path) -> None:
+def test_an_unreachable_leader_is_retried_after_a_backoff(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
@@ -457,7 +285,7 @@ def test_a_leader_that_cannot_be_reached_is_tried_again_after_a_pause(tmp_path: 
     run(tmp_path, scenario)
 
 
-def test_a_session_that_the_leader_forgot_is_begun_anew_at_once(tmp_path: Path) -> None:
+def test_a_session_that_the_leader_forgot_is_restarted_at_once(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
@@ -470,7 +298,7 @@ def test_a_session_that_the_leader_forgot_is_begun_anew_at_once(tmp_path: Path) 
     run(tmp_path, scenario)
 
 
-def test_a_leader_that_refuses_a_whole_fetch_is_not_asked_without_a_pause(tmp_path: Path) -> None:
+def test_a_leader_that_refuses_a_whole_fetch_is_retried_after_a_backoff(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         await stage.asked(1)
@@ -484,7 +312,7 @@ def test_a_leader_that_refuses_a_whole_fetch_is_not_asked_without_a_pause(tmp_pa
     run(tmp_path, scenario)
 
 
-def test_a_partition_that_is_left_is_not_asked_for_any_more(tmp_path: Path) -> None:
+def test_a_partition_that_is_no_longer_followed_is_not_fetched(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.fetcher.follow(stage.replica)
         stage.fetcher.follow(stage.make(1))
@@ -499,7 +327,7 @@ def test_a_partition_that_is_left_is_not_asked_for_any_more(tmp_path: Path) -> N
     run(tmp_path, scenario)
 
 
-def test_a_throttled_partition_is_not_asked_for_while_it_came_too_fast_and_others_are(tmp_path: Path) -> None:
+def test_a_throttled_partition_over_its_rate_is_not_fetched_and_others_are(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.bytes_per_second_max = 10
         other = stage.make(1)
@@ -516,7 +344,7 @@ def test_a_throttled_partition_is_not_asked_for_while_it_came_too_fast_and_other
     run(tmp_path, scenario)
 
 
-def test_a_partition_that_is_in_sync_is_asked_for_however_fast_it_comes(tmp_path: Path) -> None:
+def test_an_in_sync_partition_is_fetched_at_any_rate(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.bytes_per_second_max = 10
         stage.replica.follow(
@@ -530,7 +358,7 @@ def test_a_partition_that_is_in_sync_is_asked_for_however_fast_it_comes(tmp_path
     run(tmp_path, scenario)
 
 
-def test_a_partition_that_finds_the_disk_full_is_not_asked_for_until_there_is_space(tmp_path: Path) -> None:
+def test_a_partition_is_not_fetched_while_its_disk_is_full(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         disk = stage.deps.disk
         disk.measured(Usage(1000, 100), 100, 0)
@@ -558,7 +386,7 @@ def test_a_partition_that_finds_the_disk_full_is_not_asked_for_until_there_is_sp
     run(tmp_path, scenario)
 
 
-def test_the_logs_of_coordinators_are_followed_into_the_reserve(tmp_path: Path) -> None:
+def test_the_logs_of_coordinators_may_use_the_disk_reserve(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.deps.disk.measured(Usage(1000, 10), 100, 0)
         replica = Replica(

@@ -1,4 +1,4 @@
-"""Which leaders are followed, and until when."""
+"""Which leaders are fetched from, and until when."""
 
 import asyncio
 from types import SimpleNamespace
@@ -19,12 +19,12 @@ def fetchers() -> Fetchers:
     brokers = {number: SimpleNamespace(endpoints=(), epoch=0) for number in (1, 2, 3)}
     waiting = SimpleNamespace(holds_back=lambda *_: True)
     clock = SimpleNamespace(monotonic_ms=lambda: 0.0, sleep=lambda _ms: asyncio.Event().wait())
-    nobody = cast("Any", None)
+    unused = cast("Any", None)
     return Fetchers(
         3,
         cast("Any", SimpleNamespace(brokers=brokers)),
-        nobody,
-        nobody,
+        unused,
+        unused,
         cast("Any", SimpleNamespace(backoff_ms=1000)),
         throttle=cast("Any", waiting),
         clock=cast("Any", clock),
@@ -35,7 +35,7 @@ def fetching() -> set[str]:
     return {task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("fetch")}
 
 
-def test_a_leader_of_whom_nothing_is_wanted_any_more_is_left_alone() -> None:
+def test_a_leader_without_followed_partitions_is_no_longer_fetched_from() -> None:
     async def scenario() -> None:
         followed = fetchers()
         followed.follow([replica_of(0), replica_of(1, leader=2)])
@@ -47,7 +47,7 @@ def test_a_leader_of_whom_nothing_is_wanted_any_more_is_left_alone() -> None:
     asyncio.run(scenario())
 
 
-def test_nothing_is_fetched_after_the_stop_though_the_metadata_still_changes() -> None:
+def test_nothing_is_fetched_after_the_stop_even_if_the_metadata_changes() -> None:
     async def scenario() -> None:
         followed = fetchers()
         followed.follow([replica_of(0)])

@@ -18,7 +18,7 @@ from penstock.protocol.records.batch import set_base_offset_and_epoch
 from tests.storage.logs import batch_of
 
 
-def test_a_follower_asks_for_what_comes_after_its_last_record_and_names_its_epoch() -> None:
+def test_a_follower_fetches_from_its_end_and_names_its_last_epoch() -> None:
     asked = ask(4, LogView(end_offset=10, latest_epoch=3, start_offset=2), leader_epoch=5, bytes_max=100)
     assert (asked.partition, asked.fetch_offset, asked.last_fetched_epoch) == (4, 10, 3)
     assert (asked.current_leader_epoch, asked.log_start_offset, asked.partition_max_bytes) == (5, 2, 100)
@@ -42,7 +42,7 @@ def test_a_follower_asks_for_what_comes_after_its_last_record_and_names_its_epoc
         (PartitionData(error_code=ErrorCode.KAFKA_STORAGE_ERROR), Rest(ErrorCode.KAFKA_STORAGE_ERROR)),
     ],
 )
-def test_each_answer_has_its_reaction(data: PartitionData, reaction: Reaction) -> None:
+def test_each_answer_leads_to_the_expected_step(data: PartitionData, reaction: Reaction) -> None:
     assert react(data) == reaction
 
 
@@ -52,9 +52,9 @@ def test_each_answer_has_its_reaction(data: PartitionData, reaction: Reaction) -
         # Both know epoch 2: the shorter of the two.
         (Truncate(2, 9), (2, 12), 15, 9),
         (Truncate(2, 9), (2, 6), 15, 6),
-        # This log does not know epoch 2: cut where its last older epoch ends, and ask again.
+        # This log has no epoch 2: truncate to the end of its last older epoch, and ask again.
         (Truncate(2, 9), (1, 4), 15, 4),
-        # It knows nothing so old: the leader's word.
+        # It has no epoch so old: the leader's answer counts.
         (Truncate(2, 9), (-1, -1), 15, 9),
         (Truncate(2, 20), (-1, -1), 15, 15),
     ],
@@ -76,7 +76,7 @@ def test_the_truncation_offset_of_diverging_logs(
         (9, 12, None),  # the log has records: this batch cannot follow them
     ],
 )
-def test_an_empty_log_starts_where_a_batch_begins_that_its_leaders_start_is_inside_of(
+def test_an_empty_log_starts_at_the_batch_that_contains_its_leaders_start(
     start_offset: int, end_offset: int, base_offset: int | None
 ) -> None:
     batch = batch_of("a", "b", "c")
@@ -86,5 +86,5 @@ def test_an_empty_log_starts_where_a_batch_begins_that_its_leaders_start_is_insi
 
 
 @pytest.mark.parametrize("records", [b"", b"too short", bytes(100)])
-def test_no_log_starts_where_something_begins_that_is_not_a_batch(records: bytes) -> None:
+def test_a_log_never_starts_at_bytes_that_are_not_a_batch(records: bytes) -> None:
     assert start_before(records, LogView(end_offset=5, latest_epoch=-1, start_offset=5)) is None

@@ -17,7 +17,7 @@ def named(request: FetchRequest) -> list[tuple[bytes, int, int]]:
     ]
 
 
-def test_the_first_request_names_everything_and_who_asks() -> None:
+def test_the_first_request_names_all_partitions_and_the_replica() -> None:
     session = FetchSession(3, 77)
     request = session.request({(B, 0): at(5), (A, 1): at(1, 1), (A, 0): at(0)}, LIMITS)
     assert named(request) == [(A, 0, 0), (A, 1, 1), (B, 0, 5)]
@@ -26,7 +26,7 @@ def test_the_first_request_names_everything_and_who_asks() -> None:
     assert (request.max_wait_ms, request.min_bytes, request.max_bytes) == (500, 1, 1000)
 
 
-def test_later_requests_name_what_changed_and_what_is_gone() -> None:
+def test_later_requests_name_changed_and_forgotten_partitions() -> None:
     session = FetchSession(3, 77)
     session.request({(A, 0): at(0), (B, 0): at(5), (B, 1): at(6, 1)}, LIMITS)
     session.answered(99)
@@ -46,7 +46,7 @@ def test_a_leader_without_a_session_gets_all_partitions_each_time() -> None:
         session.answered(0)
 
 
-def test_a_broken_session_begins_anew() -> None:
+def test_a_broken_session_is_restarted() -> None:
     session = FetchSession(3, 77)
     session.request({(A, 0): at(0)}, LIMITS)
     session.answered(99)

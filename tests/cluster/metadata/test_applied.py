@@ -49,7 +49,7 @@ def test_committed_records_restore_the_image() -> None:
     asyncio.run(scenario())
 
 
-def test_a_snapshot_replaces_what_was_known_and_subscribers_are_notified_of_the_difference() -> None:
+def test_a_snapshot_replaces_the_image_and_subscribers_are_notified_of_the_difference() -> None:
     async def scenario() -> None:
         sink = MemorySink()
         log = metadata_log(sink)
@@ -57,7 +57,7 @@ def test_a_snapshot_replaces_what_was_known_and_subscribers_are_notified_of_the_
         image, deltas = log.image, list[MetadataDelta]()
         log.subscribe(deltas.append)
         await sink.applied.restart_from([encode_batch([*topic("u", B), *topic("v", b"c" * 16)], 0, 30)], 40)
-        assert log.image is image  # whoever holds it sees the new state
+        assert log.image is image  # a holder of the image sees the new state
         assert list(image.topics) == ["u", "v"]
         assert image.offset == 40
         (delta,) = deltas

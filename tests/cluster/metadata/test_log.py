@@ -17,7 +17,7 @@ def log_on(sink: MemorySink) -> MetadataLog:
     return metadata_log(sink)
 
 
-def test_nothing_is_known_before_it_is_committed() -> None:
+def test_records_are_applied_only_once_they_are_committed() -> None:
     async def scenario() -> None:
         sink = MemorySink()
         log = log_on(sink)

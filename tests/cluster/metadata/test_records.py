@@ -29,12 +29,12 @@ def test_a_records_value_is_framed_as_kraft_frames_it() -> None:
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
-def test_a_record_is_read_as_it_was_written(record: mr.MetadataRecord) -> None:
+def test_a_record_round_trips(record: mr.MetadataRecord) -> None:
     assert decode_value(encode_value(record, 30)) == record
 
 
 @pytest.mark.parametrize(("metadata_version", "version"), [(25, 3), (29, 3), (30, 4)])
-def test_a_cluster_that_is_not_upgraded_is_written_records_that_its_old_brokers_can_read(
+def test_records_of_a_cluster_that_is_not_upgraded_can_be_read_by_its_old_brokers(
     metadata_version: int, version: int
 ) -> None:
     encoded = encode_value(mr.RegisterBrokerRecord(broker_id=1, rack=None), metadata_version)
@@ -46,7 +46,7 @@ def test_a_decision_is_one_batch() -> None:
     assert list(decode_batches(batch)) == [(3, RECORDS)]
 
 
-def test_the_quorums_control_records_are_passed_over_with_their_offset() -> None:
+def test_control_records_of_the_quorum_are_skipped_with_their_offset() -> None:
     control = build_control_batch(ControlType.LEADER_CHANGE, b"", timestamp=0, base_offset=0, leader_epoch=1)
     assert list(decode_batches(control)) == [(0, [])]
 

@@ -18,7 +18,7 @@ def contents(image: MetadataImage) -> dict[str, object]:
     return found
 
 
-def test_an_image_made_of_a_snapshot_is_the_image_that_was_written() -> None:
+def test_an_image_round_trips_through_a_snapshot() -> None:
     image = image_of(brokers=4, fenced=[4], racks=["a", "b", None, "c"])
     commit(image, [mr.FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=1)])
     with_topic(image, "t.with_collision", partitions=3, factor=3)

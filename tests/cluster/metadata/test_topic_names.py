@@ -28,7 +28,7 @@ def test_letters_digits_dot_underscore_and_dash_make_a_name(name: str) -> None:
         ),
     ],
 )
-def test_a_name_that_cannot_be_is_refused_in_kafkas_words(name: str, reason: str) -> None:
+def test_an_invalid_name_is_refused_with_kafkas_message(name: str, reason: str) -> None:
     assert topic_names.invalid_name_reason(name) == reason
 
 

@@ -1,4 +1,4 @@
-"""A node without a disk, which hears of what the others commit; the test plays the others."""
+"""A node without a working disk, which follows the commits of the others; the test plays the others."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ NOBODY_LEADS = FetchResponse(error=ErrorCode.NOT_LEADER_OR_FOLLOWER, epoch=4)
 
 
 class Quorum:
-    """Gives answers in turn, and then is silent; node 1 is the one that watches."""
+    """Returns answers in turn, and then is silent; node 1 is the watcher."""
 
     def __init__(self, *answers: Response | OSError) -> None:
         self.answers = list(answers)
@@ -57,14 +57,14 @@ class Quorum:
         self.applied.append(batches)
 
     def watch(self) -> None:
-        async def until_all_is_said() -> None:
+        async def until_all_is_answered() -> None:
             watching = asyncio.ensure_future(self.watcher.run())
             while len(self.asked) <= self._said and not watching.done():
                 await asyncio.sleep(0)
                 self.clock.advance(100)
             watching.cancel()
 
-        asyncio.run(until_all_is_said())
+        asyncio.run(until_all_is_answered())
 
 
 def test_committed_records_are_passed_on_and_the_rest_is_fetched_again() -> None:
@@ -85,13 +85,13 @@ def test_a_voter_that_is_silent_is_not_waited_for() -> None:
     assert quorum.applied == [FIRST]
 
 
-def test_it_counts_for_nothing() -> None:
+def test_a_watcher_counts_for_no_majority() -> None:
     quorum = Quorum(NOBODY_LEADS)
     quorum.watch()
     assert quorum.asked[0][1].replica.node_id == -1
 
 
-def test_the_others_are_asked_in_turn_until_one_knows_who_leads() -> None:
+def test_the_others_are_asked_in_turn_until_one_knows_the_leader() -> None:
     elsewhere = FetchResponse(error=ErrorCode.FENCED_LEADER_EPOCH, epoch=6, leader_id=3)
     quorum = Quorum(NOBODY_LEADS, OSError(), NOBODY_LEADS, elsewhere, records(6, 3, FIRST, high_watermark=12))
     quorum.watch()
@@ -112,14 +112,14 @@ def test_an_answer_that_names_this_node_or_an_earlier_epoch_is_ignored() -> None
     assert quorum.watcher.leader_addresses == ()
 
 
-def test_damaged_records_are_not_taken_in() -> None:
+def test_damaged_records_are_not_applied() -> None:
     damaged = FIRST[:-1] + bytes([FIRST[-1] ^ 1])
     quorum = Quorum(records(4, 2, damaged, high_watermark=12), records(4, 2, FIRST, high_watermark=12))
     quorum.watch()
     assert quorum.applied == [FIRST]
 
 
-def test_it_ends_where_a_snapshot_would_be_needed() -> None:
+def test_the_watcher_stops_when_it_would_need_a_snapshot() -> None:
     behind = FetchResponse(epoch=4, leader_id=2, snapshot=LogPosition(4, 50))
     quorum = Quorum(behind, records(4, 2, FIRST, high_watermark=12))
     quorum.watch()

@@ -24,7 +24,7 @@ VOTE = raft.VoteRequest(
 
 
 class Stranger:
-    """A node that does not take us for a broker."""
+    """A node that refuses this one's requests."""
 
     is_lost = False
 
@@ -51,6 +51,6 @@ def test_a_node_that_refuses_this_one_counts_as_unreachable_and_the_reason_is_lo
 
     with caplog.at_level(logging.WARNING, "penstock.cluster.quorum.quorum"):
         asyncio.run(ask_twice())
-    (told,) = caplog.records
-    assert "Node at 127.0.0.1:9093 refused this node as a broker of its cluster" in told.getMessage()
-    assert "super.users" in told.getMessage()
+    (warnings,) = caplog.records
+    assert "Node at 127.0.0.1:9093 refused this node as a broker of its cluster" in warnings.getMessage()
+    assert "super.users" in warnings.getMessage()

@@ -28,12 +28,12 @@ def test_a_leader_and_its_loss_are_logged_once_however_often_it_changes(
 ) -> None:
     quorum = quorum_of(1, 2, 3)
     with caplog.at_level(logging.INFO, "penstock.cluster.quorum.quorum"):
-        for _ in range(3):  # no majority: the election is given up, and the last leader looked for again
+        for _ in range(3):  # no majority: the election fails, and the last leader is looked for again
             quorum.leader_changed(1, 5)
             quorum.leader_changed(None, 5)
         quorum.leader_changed(2, 6)
     assert [each.getMessage() for each in caplog.records] == [
-        "Metadata quorum has a leader: node=1 epoch=5",
-        "Metadata quorum lost its leader: node=1 epoch=5",
-        "Metadata quorum has a leader: node=2 epoch=6",
+        "Metadata quorum has a leader. node=1 epoch=5",
+        "Metadata quorum lost its leader. node=1 epoch=5",
+        "Metadata quorum has a leader. node=2 epoch=6",
     ]

@@ -16,7 +16,7 @@ PROMISED = Election(epoch=7, leader_id=2, voted=ReplicaKey(3, b"d" * 16))
 
 @pytest.fixture
 def disk() -> FaultyDisk:
-    """A data directory that is there, with a log's directory in it whose name nobody has synced."""
+    """A data directory with the directory of a log whose name is unsynced."""
     made = FaultyDisk(Random(1))
     made.make_dirs("/data")
     made.sync_dir("/")
@@ -24,7 +24,7 @@ def disk() -> FaultyDisk:
     return made
 
 
-def test_a_new_node_has_promised_nothing(disk: FaultyDisk) -> None:
+def test_a_new_node_has_no_vote(disk: FaultyDisk) -> None:
     assert QuorumStateFile(disk, DIRECTORY, "c").read() == Election()
 
 
@@ -34,7 +34,7 @@ def test_the_election_state_survives_a_power_cut(disk: FaultyDisk, election: Ele
     assert QuorumStateFile(disk.crash(Keep.NOTHING), DIRECTORY, "c").read() == election
 
 
-def test_a_power_cut_while_writing_leaves_the_promise_before_or_the_new_one(disk: FaultyDisk) -> None:
+def test_a_power_cut_during_a_write_leaves_the_old_vote_or_the_new_one(disk: FaultyDisk) -> None:
     QuorumStateFile(disk, DIRECTORY, "c").write(PROMISED)
     later = Election(epoch=8)
     found = set()
@@ -51,7 +51,7 @@ def test_a_power_cut_while_writing_leaves_the_promise_before_or_the_new_one(disk
     assert found
 
 
-def test_it_is_kafkas_file(disk: FaultyDisk) -> None:
+def test_the_file_has_kafkas_format(disk: FaultyDisk) -> None:
     content = (
         b'{"leaderId":1,"leaderEpoch":2,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA",'
         b'"data_version":1}'
@@ -60,7 +60,7 @@ def test_it_is_kafkas_file(disk: FaultyDisk) -> None:
     assert QuorumStateFile(disk, DIRECTORY, "c").read() == Election(epoch=2, leader_id=1)
 
 
-def test_it_is_read_in_the_version_without_directory_ids(disk: FaultyDisk) -> None:
+def test_the_version_without_directory_ids_is_read(disk: FaultyDisk) -> None:
     content = (
         b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":4,"appliedOffset":0,'
         b'"currentVoters":[{"voterId":1}],"data_version":0}'
@@ -100,7 +100,7 @@ def test_a_file_with_numbers_out_of_range_is_refused(disk: FaultyDisk, content: 
         QuorumStateFile(disk, DIRECTORY, "c").read()
 
 
-def test_a_file_that_is_missing_beside_a_log_is_damage_unless_the_node_votes_alone(disk: FaultyDisk) -> None:
+def test_a_missing_file_beside_a_log_is_damage_unless_the_node_is_the_only_voter(disk: FaultyDisk) -> None:
     state = QuorumStateFile(disk, DIRECTORY, "c")
     with pytest.raises(QuorumStateDamaged, match=r"quorum-state is missing, although the log .* epoch 7"):
         state.read(log_epoch=7)

@@ -19,7 +19,7 @@ def disk() -> FaultyDisk:
     return disk
 
 
-def test_a_snapshot_that_is_fetched_piece_by_piece_survives_the_removal_of_older_ones(
+def test_a_snapshot_fetched_in_chunks_survives_the_removal_of_older_ones(
     disk: FaultyDisk,
 ) -> None:
     files = SnapshotFiles(disk, "/d")
@@ -32,7 +32,7 @@ def test_a_snapshot_that_is_fetched_piece_by_piece_survives_the_removal_of_older
     assert files.read(NEW, 0, 100)[0] == b"".join(PARTS)
 
 
-def test_a_snapshot_that_is_being_written_is_whole_though_a_newer_one_is_installed_meanwhile(
+def test_a_snapshot_being_written_is_complete_even_if_a_newer_one_is_installed_during_it(
     disk: FaultyDisk,
 ) -> None:
     files = SnapshotFiles(disk, "/d")
@@ -50,7 +50,7 @@ def test_a_snapshot_that_is_being_written_is_whole_though_a_newer_one_is_install
     assert files.list() == [NEW]
 
 
-def test_pieces_of_a_snapshot_that_a_newer_one_has_overtaken_are_removed(disk: FaultyDisk) -> None:
+def test_chunks_of_a_superseded_snapshot_are_removed(disk: FaultyDisk) -> None:
     files = SnapshotFiles(disk, "/d")
     files.write_chunk(OLD, 0, b"piece")
     files.write(NEW, PARTS)
@@ -58,13 +58,13 @@ def test_pieces_of_a_snapshot_that_a_newer_one_has_overtaken_are_removed(disk: F
     assert disk.list("/d") == [file_name(NEW)]
 
 
-def test_pieces_of_an_earlier_run_are_removed(disk: FaultyDisk) -> None:
+def test_chunks_of_an_earlier_run_are_removed(disk: FaultyDisk) -> None:
     SnapshotFiles(disk, "/d").write_chunk(NEW, 0, b"piece")
     SnapshotFiles(disk, "/d").remove_partial()
     assert disk.list("/d") == []
 
 
-def test_a_snapshot_that_is_being_read_may_be_removed(disk: FaultyDisk) -> None:
+def test_a_snapshot_may_be_removed_while_it_is_read(disk: FaultyDisk) -> None:
     """It is read in pieces of a megabyte."""
     files = SnapshotFiles(disk, "/d")
     state = next(snapshot_batches(OLD, None, (), timestamp=0))
@@ -77,17 +77,19 @@ def test_a_snapshot_that_is_being_read_may_be_removed(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("place", [20, 100, -5])
-def test_a_damaged_snapshot_names_file_and_place(disk: FaultyDisk, place: int) -> None:
+def test_the_error_of_a_damaged_snapshot_names_the_file_and_the_position(
+    disk: FaultyDisk, place: int
+) -> None:
     files = SnapshotFiles(disk, "/d")
     content = bytearray(b"".join(snapshot_batches(OLD, None, [], timestamp=0)))
     content[place] ^= 1
     files.write(OLD, [bytes(content)])
-    told = rf"/d/{file_name(OLD)}, the snapshot .* offset 100, is damaged at byte \d+: .* restore"
-    with pytest.raises(LogCorrupt, match=told):
+    refused = rf"/d/{file_name(OLD)}, the snapshot .* offset 100, is damaged at byte \d+: .* restore"
+    with pytest.raises(LogCorrupt, match=refused):
         list(files.batches(OLD))
 
 
-def test_a_torn_snapshot_names_file_and_place(disk: FaultyDisk) -> None:
+def test_the_error_of_a_torn_snapshot_names_the_file_and_the_position(disk: FaultyDisk) -> None:
     files = SnapshotFiles(disk, "/d")
     content = b"".join(snapshot_batches(OLD, None, [], timestamp=0))
     files.write(OLD, [content[:-3]])

@@ -1,4 +1,4 @@
-"""The quorum's log on the storage engine, over power cuts."""
+"""The quorum's log on the storage engine, with power cuts."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.wire import Buffer
 from penstock.runtime.clock import ManualClock
-from penstock.runtime.offload import InlineOffload
+from penstock.runtime.offload import InlineOffload, Offload
 from penstock.storage.errors import LogCorrupt, StorageFailure
 from penstock.storage.flusher import Flusher
 from penstock.storage.store.log_store import LogStore
@@ -32,7 +32,7 @@ T = TypeVar("T")
 class Opened:
     """A data directory in use, and the quorum's log in it."""
 
-    def __init__(self, disk: FaultyDisk, journal_bytes: int = 0) -> None:
+    def __init__(self, disk: FaultyDisk, journal_bytes: int = 0, offload: Offload | None = None) -> None:
         clock = ManualClock()
         self.journal_bytes = journal_bytes
         self.disk = disk
@@ -47,7 +47,9 @@ class Opened:
             journal_bytes=journal_bytes,
         )
         flusher = Flusher(InlineOffload(), clock, journal=self.store.journal)
-        self.log = StoredRaftLog(self.store, flusher, files=disk, clock=clock, offload=InlineOffload())
+        self.log = StoredRaftLog(
+            self.store, flusher, files=disk, clock=clock, offload=offload or InlineOffload()
+        )
 
     def crash(self, keep: Keep = Keep.NOTHING) -> "Opened":
         return Opened(self.disk.crash(keep), self.journal_bytes)
@@ -99,7 +101,7 @@ async def test_synced_records_survive_a_power_cut_with_their_epochs(opened: Open
 
 
 @on_a_loop
-async def test_a_truncation_is_followed_by_another_leaders_records(opened: Opened) -> None:
+async def test_records_of_another_leader_follow_a_truncation(opened: Opened) -> None:
     for number in range(4):
         opened.log.append(batch("mine", epoch=1, offset=number))
     await opened.log.sync()
@@ -123,7 +125,7 @@ async def test_the_voters_are_read_from_the_log(opened: Opened) -> None:
 
 
 @on_a_loop
-async def test_a_snapshot_lets_the_beginning_of_the_log_go(opened: Opened) -> None:
+async def test_a_snapshot_allows_the_deletion_of_the_start_of_the_log(opened: Opened) -> None:
     for each in opening(voters(1, 2, 3)):
         opened.log.append(each)
     for number in range(3, 10):
@@ -141,7 +143,7 @@ async def test_a_snapshot_lets_the_beginning_of_the_log_go(opened: Opened) -> No
 
 
 @on_a_loop
-async def test_a_log_that_begins_behind_a_snapshot_which_is_gone_is_refused(opened: Opened) -> None:
+async def test_a_log_that_starts_after_a_missing_snapshot_is_refused(opened: Opened) -> None:
     for number in range(10):
         opened.log.append(batch("a", epoch=1, offset=number))
     await opened.log.sync()
@@ -198,11 +200,11 @@ async def test_a_fetched_snapshot_that_is_damaged_replaces_nothing(opened: Opene
 
 
 @on_a_loop
-async def test_a_snapshot_that_was_whole_before_the_crash_replaces_the_log_after_it(opened: Opened) -> None:
+async def test_a_snapshot_completed_before_a_crash_replaces_the_log_after_it(opened: Opened) -> None:
     opened.log.append(batch("old", epoch=1, offset=0))
     await opened.log.sync()
     snapshot = LogPosition(4, 50)
-    await opened.log.write_snapshot(snapshot, voters(1), [])  # as `install` does, and then the power went
+    await opened.log.write_snapshot(snapshot, voters(1), [])  # as `install` does, before a power cut
     shape = opened.crash().log.shape()
     assert shape.end == snapshot
     assert shape.start_offset == 50
@@ -219,7 +221,7 @@ async def test_a_snapshot_of_another_history_replaces_a_longer_log(opened: Opene
 
 @pytest.mark.parametrize("keep", [Keep.NOTHING, Keep.EVERYTHING])
 @pytest.mark.parametrize("journal_bytes", [0, 1 << 20])
-def test_after_a_power_cut_during_the_installation_the_log_ends_as_before_or_with_the_snapshot(
+def test_after_a_power_cut_during_an_installation_the_log_ends_as_before_or_at_the_snapshot(
     journal_bytes: int, keep: Keep
 ) -> None:
     """The snapshot is of another history, shorter than the log, whose end is only in the journal."""
@@ -253,7 +255,7 @@ def test_after_a_power_cut_during_the_installation_the_log_ends_as_before_or_wit
 
 
 class CutOff(InlineOffload):
-    """The power fails as soon as a snapshot has its name. Others have had some turns of the loop by then."""
+    """The power fails as soon as a snapshot has its name. Other tasks have had some turns of the loop by then."""
 
     async def run(self, work: Callable[[], T]) -> T:
         is_finish = isinstance(work, partial) and work.func.__name__ == "finish"
@@ -265,11 +267,11 @@ class CutOff(InlineOffload):
         return result
 
 
-def test_records_whose_sync_ends_during_the_installation_do_not_come_back_behind_the_snapshot() -> None:
-    """They are appended while a large one is synced, which does not go through the journal."""
+def test_records_synced_during_an_installation_do_not_reappear_after_the_snapshot() -> None:
+    """They are appended while a large record is synced, which bypasses the journal."""
 
     async def install() -> Opened:
-        opened = Opened(FaultyDisk(Random(5)), 1 << 20)
+        opened = Opened(FaultyDisk(Random(5)), 1 << 20, CutOff())
         opened.log.append(batch("large" * 20_000, epoch=1, offset=0))
         opened.log.append(batch("mine", epoch=1, offset=1))
         large = opened.log.sync()
@@ -280,7 +282,6 @@ def test_records_whose_sync_ends_during_the_installation_do_not_come_back_behind
         content = b"".join(snapshot_batches(snapshot, voters(1), (), timestamp=0))
         await opened.log.store_chunk(snapshot, 0, content)
         assert not large.done()
-        opened.log._offload = CutOff()
         with pytest.raises(PowerCut):
             await opened.log.install(snapshot)
         assert small.done()
@@ -294,7 +295,7 @@ def test_records_whose_sync_ends_during_the_installation_do_not_come_back_behind
 
 
 @on_a_loop
-async def test_half_a_snapshot_is_none(opened: Opened) -> None:
+async def test_an_incomplete_snapshot_is_ignored(opened: Opened) -> None:
     opened.log.append(batch("a", epoch=1, offset=0))
     await opened.log.sync()
     await opened.log.store_chunk(LogPosition(4, 50), 0, b"half")
@@ -324,7 +325,7 @@ class Machine:
 
 
 @on_a_loop
-async def test_records_that_a_failed_disk_may_lack_do_not_count_as_applied(opened: Opened) -> None:
+async def test_records_that_a_failed_disk_may_lack_are_not_applied(opened: Opened) -> None:
     """The two other voters have committed it, and the leader's answer came before the sync here failed."""
     log, machine = opened.log, Machine()
     applier = Applier(log, machine, voters_at=lambda _offset: None, on_snapshot=lambda _snapshot: None)
@@ -344,7 +345,7 @@ async def test_records_that_a_failed_disk_may_lack_do_not_count_as_applied(opene
 
 
 @on_a_loop
-async def test_a_snapshot_that_a_newer_one_replaced_before_it_was_loaded_is_skipped(
+async def test_a_snapshot_replaced_before_it_was_loaded_is_skipped(
     opened: Opened,
 ) -> None:
     """The state machine was slow, and two snapshots of the leader were installed meanwhile."""

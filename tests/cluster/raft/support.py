@@ -1,4 +1,4 @@
-"""A node of the quorum in the hand of a test: events in, effects out, time as the test says."""
+"""A node of the quorum driven by a test: events in, effects out, on the test's clock."""
 
 from collections.abc import Callable, Iterable
 from random import Random
@@ -76,7 +76,7 @@ class Subject:
         return self.effects
 
     def wait(self) -> list[Effect]:
-        """Let time pass until the node wants to be woken."""
+        """Advance the clock to the node's next deadline."""
         self.now_ms = max(self.now_ms, self.node.next_deadline_ms)
         return self.handle(Tick())
 
@@ -102,7 +102,7 @@ class Subject:
     # -- shortcuts ------------------------------------------------------------------------------------
 
     def win_pre_vote(self) -> None:
-        """Wait for the timer, and let everybody say that they would vote for it."""
+        """Wait for the election timeout, and grant all pre-votes."""
         self.wait()
         for send in self.sends(VoteRequest):
             self.respond(send, VoteResponse(epoch=self.node.epoch, is_granted=True))

@@ -1,4 +1,4 @@
-"""Standing for election and voting: what is promised, to whom, and what is written down before."""
+"""Elections: who gets a vote, and what is persisted before it is sent."""
 
 from penstock.cluster.raft.effects import Answer, LeaderChanged, Persist, Send
 from penstock.cluster.raft.events import RequestArrived, RequestFailed, ResignRequested, Tick
@@ -42,7 +42,7 @@ def test_a_quorum_of_one_leads_as_soon_as_it_starts() -> None:
     assert subject.node.high_watermark == subject.node.log.end_offset
 
 
-def test_nothing_is_sent_before_the_vote_for_itself_is_written_down() -> None:
+def test_a_candidate_persists_its_own_vote_before_it_sends_requests() -> None:
     subject = Subject()
     subject.win_pre_vote()
     assert isinstance(subject.node.state, Candidate)
@@ -59,7 +59,7 @@ def test_a_vote_is_persisted_before_it_is_sent() -> None:
     assert subject.node.state.__class__ is Voted
 
 
-def test_one_vote_in_an_epoch() -> None:
+def test_a_node_votes_once_in_an_epoch() -> None:
     subject = Subject()
     assert granted(subject.ask(vote(2, 1, 1, EMPTY)))
     assert not granted(subject.ask(vote(3, 1, 1, EMPTY)))
@@ -67,12 +67,12 @@ def test_one_vote_in_an_epoch() -> None:
     assert granted(subject.ask(vote(3, 1, 2, EMPTY)))
 
 
-def test_a_vote_is_remembered_over_a_restart() -> None:
+def test_a_vote_survives_a_restart() -> None:
     subject = Subject(election=Election(epoch=4, voted=key(2)))
     assert not granted(subject.ask(vote(3, 1, 4, EMPTY)))
 
 
-def test_no_vote_for_a_log_that_may_lack_something() -> None:
+def test_a_candidate_whose_log_may_lack_records_gets_no_vote() -> None:
     log = LogShape(end_offset=10, synced_offset=10, epochs=[EpochEntry(1, 0), EpochEntry(3, 7)])
     subject = Subject(election=Election(epoch=3), log=log)
     assert not granted(subject.ask(vote(2, 1, 4, LogPosition(2, 100))))
@@ -80,14 +80,14 @@ def test_no_vote_for_a_log_that_may_lack_something() -> None:
     assert granted(subject.ask(vote(2, 1, 4, LogPosition(3, 10))))
 
 
-def test_a_candidate_of_an_older_epoch_learns_the_newer_one() -> None:
+def test_a_candidate_of_an_older_epoch_is_answered_with_the_newer_one() -> None:
     subject = Subject(election=Election(epoch=5))
     response = subject.ask(vote(2, 1, 4, EMPTY))
     assert response.error is ErrorCode.FENCED_LEADER_EPOCH
     assert response.epoch == 5
 
 
-def test_a_vote_that_is_meant_for_the_directory_that_was_lost_is_not_given() -> None:
+def test_a_vote_request_for_a_lost_directory_is_refused() -> None:
     subject = Subject()
     request = VoteRequest(
         cluster_id=CLUSTER, voter=key(1, 99), candidate=key(2), epoch=1, last=EMPTY, is_pre_vote=False
@@ -114,7 +114,7 @@ def test_a_pre_vote_raises_no_epoch_and_writes_nothing() -> None:
     assert all(isinstance(each, VoteRequest) and each.is_pre_vote for each in requests)
 
 
-def test_a_follower_that_hears_from_the_leader_grants_no_pre_vote() -> None:
+def test_a_follower_with_a_live_leader_grants_no_pre_vote() -> None:
     subject = Subject(election=Election(epoch=1, leader_id=2))
     assert granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
     subject = Subject(election=Election(epoch=1, leader_id=2))
@@ -129,7 +129,7 @@ def following(leader_id: int = 2) -> Subject:
     return subject
 
 
-def test_a_follower_that_the_leaders_host_refuses_stands_soon_and_grants_pre_votes() -> None:
+def test_a_follower_refused_by_the_leaders_host_starts_an_election_soon_and_grants_pre_votes() -> None:
     subject = following()
     subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id, is_refused=True))
     assert subject.node.next_deadline_ms - subject.now_ms < RaftSettings().election_timeout_ms / 4
@@ -140,7 +140,7 @@ def test_a_follower_that_the_leaders_host_refuses_stands_soon_and_grants_pre_vot
     assert subject.now_ms < RaftSettings().election_timeout_ms
 
 
-def test_a_connection_to_the_leader_that_only_broke_is_no_reason_to_stand() -> None:
+def test_a_broken_connection_to_the_leader_alone_starts_no_election() -> None:
     subject = following()
     subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id))
     assert not granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
@@ -148,7 +148,7 @@ def test_a_connection_to_the_leader_that_only_broke_is_no_reason_to_stand() -> N
     assert isinstance(subject.node.state, Follower)
 
 
-def test_a_node_that_learns_that_the_leader_lives_does_not_stand_at_every_refusal() -> None:
+def test_a_node_that_finds_the_leader_alive_does_not_start_an_election_at_every_refusal() -> None:
     subject = following()
     subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id, is_refused=True))
     while not subject.sends(VoteRequest):
@@ -164,7 +164,7 @@ def test_a_node_that_learns_that_the_leader_lives_does_not_stand_at_every_refusa
     assert subject.now_ms - back_ms >= RaftSettings().election_timeout_ms / 2
 
 
-def test_an_election_that_is_lost_because_a_voter_is_gone_is_tried_again_after_a_rest() -> None:
+def test_an_election_lost_because_a_voter_is_unreachable_is_retried_after_a_backoff() -> None:
     subject = Subject()
     subject.win_pre_vote()
     rejecting, gone = subject.sends(VoteRequest)
@@ -184,7 +184,7 @@ def test_a_majority_of_votes_makes_a_leader() -> None:
     assert {send.to for send in subject.sends(BeginQuorumEpochRequest)} == {2, 3}
 
 
-def test_votes_of_nodes_that_are_no_voters_do_not_count() -> None:
+def test_votes_of_observers_do_not_count() -> None:
     subject = Subject(1, [1, 2, 3, 4, 5])
     subject.wait()
     for send in subject.sends(VoteRequest)[:2]:
@@ -195,7 +195,7 @@ def test_votes_of_nodes_that_are_no_voters_do_not_count() -> None:
     assert isinstance(subject.node.state, Candidate)
 
 
-def test_an_answer_to_a_pre_vote_is_no_vote() -> None:
+def test_an_answer_to_a_pre_vote_does_not_count_as_a_vote() -> None:
     subject = Subject()
     subject.wait()
     pre_votes = subject.sends(VoteRequest)
@@ -205,7 +205,7 @@ def test_an_answer_to_a_pre_vote_is_no_vote() -> None:
     assert isinstance(subject.node.state, Candidate)
 
 
-def test_a_lost_election_is_tried_again_after_a_rest() -> None:
+def test_a_lost_election_is_retried_after_a_backoff() -> None:
     subject = Subject()
     subject.win_pre_vote()
     for send in subject.sends(VoteRequest):
@@ -232,7 +232,7 @@ def test_the_leader_of_an_epoch_is_followed() -> None:
     assert subject.sends(FetchRequest)[0].to == 3
 
 
-def test_a_leader_that_restarts_does_not_lead_its_epoch_again() -> None:
+def test_a_restarted_leader_does_not_lead_its_epoch_again() -> None:
     subject = Subject(election=Election(epoch=3, leader_id=1, voted=key(1)))
     assert not subject.node.is_leader
     assert not granted(subject.ask(vote(2, 1, 3, EMPTY)))
@@ -240,14 +240,14 @@ def test_a_leader_that_restarts_does_not_lead_its_epoch_again() -> None:
     assert subject.node.epoch == 4
 
 
-def test_the_preferred_successor_stands_at_once() -> None:
+def test_the_preferred_successor_starts_an_election_at_once() -> None:
     subject = Subject(election=Election(epoch=1, leader_id=2))
     request = EndQuorumEpochRequest(cluster_id=CLUSTER, leader_id=2, epoch=1, preferred=(key(1), key(3)))
     subject.ask(request)
     assert isinstance(subject.node.state, Prospective)
 
 
-def test_a_leader_that_stops_names_the_most_advanced_voter_first_and_tells_until_all_know() -> None:
+def test_a_resigning_leader_names_the_most_advanced_voter_first_and_repeats_until_all_have_answered() -> None:
     subject = Subject()
     subject.win()
     subject.sync()
@@ -260,7 +260,7 @@ def test_a_leader_that_stops_names_the_most_advanced_voter_first_and_tells_until
     assert subject.node.leader_id is None
 
 
-def test_a_node_that_is_no_voter_never_stands() -> None:
+def test_an_observer_never_starts_an_election() -> None:
     subject = Subject(4, [1, 2, 3])
     for _ in range(10):
         subject.wait()
@@ -268,7 +268,7 @@ def test_a_node_that_is_no_voter_never_stands() -> None:
         assert not subject.sends(VoteRequest)
 
 
-def test_an_observer_finds_the_leader_by_asking_anybody() -> None:
+def test_an_observer_finds_the_leader_by_asking_any_node() -> None:
     subject = Subject(4, [1, 2, 3])
     send = subject.sends(FetchRequest)[0]
     subject.respond(send, records(6, 2, b""))
@@ -281,7 +281,7 @@ def test_an_observer_may_vote_because_it_may_not_know_yet_that_it_is_a_voter() -
     assert granted(subject.ask(vote(2, 4, 1, EMPTY)))
 
 
-def test_a_leader_answers_fetches_of_other_epochs_with_what_it_knows() -> None:
+def test_a_leader_refuses_fetches_of_other_epochs() -> None:
     subject = Subject()
     subject.win()
     subject.handle(RequestArrived("old", fetch(2, 0, EMPTY)))

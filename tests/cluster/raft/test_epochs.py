@@ -1,4 +1,4 @@
-"""How far a peer may move a node's epoch."""
+"""The limit to which a peer may raise a node's epoch."""
 
 from datetime import UTC, datetime
 
@@ -20,5 +20,5 @@ def test_one_more_election_is_possible_in_every_second() -> None:
     assert epoch_ceiling(at(2030, 1)) == epoch_ceiling(at(2030)) + 1
 
 
-def test_whatever_the_clock_shows_an_election_is_possible_after_the_ceiling() -> None:
+def test_an_election_is_possible_after_the_ceiling_at_any_time() -> None:
     assert epoch_ceiling(at(9999)) < EPOCH_MAX

@@ -1,4 +1,4 @@
-"""A follower: what it fetches, truncates and installs."""
+"""A follower: fetches, truncations and snapshots."""
 
 from penstock.cluster.raft.effects import (
     Append,
@@ -27,7 +27,7 @@ from penstock.storage.leader_epochs import EpochEntry
 from tests.cluster.raft.support import batch, follows, records, voters
 
 
-def test_the_next_fetch_waits_until_what_the_last_one_brought_is_on_disk() -> None:
+def test_the_next_fetch_waits_until_the_records_of_the_last_one_are_on_disk() -> None:
     subject = follows()
     send = subject.sends(FetchRequest)[0]
     subject.respond(send, records(1, 2, batch("a", epoch=1)))
@@ -38,13 +38,13 @@ def test_the_next_fetch_waits_until_what_the_last_one_brought_is_on_disk() -> No
     assert (request.offset, request.last_epoch) == (1, 1)
 
 
-def test_a_follower_knows_as_committed_what_it_has_and_the_leader_says() -> None:
+def test_a_follower_commits_up_to_the_leaders_high_watermark_and_its_own_end() -> None:
     subject = follows()
     subject.respond(subject.sends(FetchRequest)[0], records(1, 2, batch("a", epoch=1), high_watermark=7))
     assert subject.one(Committed).offset == 1
 
 
-def test_a_log_that_parts_from_the_leaders_is_cut_by_epoch() -> None:
+def test_a_diverged_log_is_truncated_by_epoch() -> None:
     log = LogShape(end_offset=20, synced_offset=20, epochs=[EpochEntry(1, 0), EpochEntry(2, 10)])
     subject = follows(epoch=5, log=log)
     answer = FetchResponse(epoch=5, leader_id=2, diverging=LogPosition(1, 15))
@@ -66,7 +66,7 @@ def test_committed_records_are_never_truncated() -> None:
     assert "committed" in str(subject.node.fault)
 
 
-def test_a_damaged_batch_is_not_taken_in() -> None:
+def test_a_damaged_batch_is_not_appended() -> None:
     subject = follows()
     damaged = bytearray(batch("a", epoch=1))
     damaged[-1] ^= 1
@@ -76,13 +76,13 @@ def test_a_damaged_batch_is_not_taken_in() -> None:
     assert "CRC" in str(subject.node.fault)
 
 
-def test_records_of_an_epoch_that_has_not_been_are_not_taken_in() -> None:
+def test_records_of_a_future_epoch_are_not_appended() -> None:
     subject = follows()
     subject.respond(subject.sends(FetchRequest)[0], records(1, 2, batch("a", epoch=2)))
     assert not subject.all(Append)
 
 
-def test_an_answer_that_comes_twice_is_taken_in_once() -> None:
+def test_a_duplicated_answer_is_appended_once() -> None:
     subject = follows()
     send = subject.sends(FetchRequest)[0]
     response = records(1, 2, batch("a", epoch=1))
@@ -92,7 +92,7 @@ def test_an_answer_that_comes_twice_is_taken_in_once() -> None:
     assert subject.node.log.end_offset == 1
 
 
-def test_a_follower_that_hears_nothing_stands_for_election() -> None:
+def test_a_follower_without_a_leader_starts_an_election() -> None:
     subject = follows()
     subject.handle(Tick(), after_ms=RaftSettings().fetch_timeout_ms + 1)
     assert not isinstance(subject.node.state, Follower)
@@ -121,7 +121,7 @@ def test_a_snapshot_is_fetched_in_chunks_and_then_replaces_the_log() -> None:
     assert subject.node.voters.ids == (1, 2, 3, 4)
 
 
-def test_a_snapshot_that_the_leader_has_dropped_is_asked_for_no_more() -> None:
+def test_a_snapshot_that_the_leader_has_deleted_is_no_longer_fetched() -> None:
     subject = follows(epoch=4)
     answer = FetchResponse(epoch=4, leader_id=2, snapshot=LogPosition(3, 50))
     subject.respond(subject.sends(FetchRequest)[0], answer)

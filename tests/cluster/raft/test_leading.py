@@ -1,4 +1,4 @@
-"""A leader: what it commits, serves and gives up."""
+"""A leader: commits, answers to fetches, and resignation."""
 
 from penstock.cluster.raft.effects import (
     Answer,
@@ -73,7 +73,7 @@ def test_records_of_an_older_leader_are_committed_only_with_a_record_of_this_epo
     assert subject.node.high_watermark == subject.node.log.end_offset
 
 
-def test_decisions_may_be_made_when_the_epoch_has_begun_to_commit() -> None:
+def test_decisions_may_be_made_once_the_epoch_has_committed_a_record() -> None:
     subject = Subject()
     subject.win()
     assert not subject.all(LeaderChanged)
@@ -88,7 +88,7 @@ def test_an_append_to_a_node_that_does_not_lead_is_refused() -> None:
     assert subject.one(AppendAnswered).error is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_an_append_of_an_epoch_that_is_over_is_refused() -> None:
+def test_an_append_of_an_earlier_epoch_is_refused() -> None:
     subject = led()
     subject.handle(AppendRequested("mine", 0, batch("a")))
     assert subject.one(AppendAnswered).error is ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -113,7 +113,7 @@ def test_a_fetch_at_the_end_waits_for_records_and_is_answered_by_them() -> None:
     assert (answer.token, answer.offset, answer.offset_limit) == ("parked", 3, 4)
 
 
-def test_a_fetch_that_has_waited_long_enough_is_answered_without_records() -> None:
+def test_a_fetch_is_answered_without_records_after_its_wait_time() -> None:
     subject = led()
     parked = FetchRequest(
         cluster_id=CLUSTER,
@@ -139,7 +139,7 @@ def test_a_follower_with_a_diverging_log_gets_the_diverging_epoch() -> None:
     assert response.diverging == LogPosition(1, 6)
 
 
-def test_a_leader_that_no_majority_hears_gives_up() -> None:
+def test_a_leader_without_fetches_of_a_majority_resigns() -> None:
     subject = led()
     subject.handle(Tick(), after_ms=RaftSettings().fetch_timeout_ms * 1.5 + 1)
     assert isinstance(subject.node.state, Resigned)
@@ -154,7 +154,7 @@ def test_one_voter_of_three_that_fetches_keeps_the_leader() -> None:
     assert subject.node.is_leader
 
 
-def test_a_log_that_has_grown_asks_for_a_snapshot_and_keeps_what_lies_after_the_one_before() -> None:
+def test_a_grown_log_takes_a_snapshot_and_keeps_the_records_after_the_previous_one() -> None:
     subject = Subject(1, [1], settings=RaftSettings(snapshot_after_bytes=1))
     subject.sync()
     first = subject.one(TakeSnapshot).snapshot
@@ -171,7 +171,7 @@ def test_a_log_that_has_grown_asks_for_a_snapshot_and_keeps_what_lies_after_the_
     assert subject.node.voters_at(4) == voters(1)
 
 
-def test_a_follower_that_is_behind_the_start_of_the_log_takes_the_snapshot_first() -> None:
+def test_a_follower_below_the_start_of_the_log_is_sent_to_the_snapshot() -> None:
     log = LogShape(
         start_offset=50,
         end_offset=60,

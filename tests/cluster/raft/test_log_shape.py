@@ -1,4 +1,4 @@
-"""Where two logs agree, found from epochs alone."""
+"""The point where two logs diverge, found from their epochs."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def cut() -> LogShape:
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(0, 0), (5, 1), (10, 1), (12, 3), (15, 3), (16, 4), (20, 4)])
-def test_a_prefix_is_a_prefix(whole: LogShape, offset: int, epoch: int) -> None:
+def test_a_prefix_of_the_log_does_not_diverge(whole: LogShape, offset: int, epoch: int) -> None:
     assert whole.compare(offset, epoch) is None
 
 
@@ -54,19 +54,19 @@ def test_a_follower_that_lacks_deleted_records_needs_the_snapshot(
     assert cut.compare(offset, epoch) == NeedsSnapshot(LogPosition(3, 12))
 
 
-def test_a_log_that_ends_at_the_snapshot_goes_on_from_there(cut: LogShape) -> None:
+def test_a_log_that_ends_at_the_snapshot_continues_from_there(cut: LogShape) -> None:
     assert cut.compare(12, 3) is None
     assert cut.compare(16, 3) == Diverging(LogPosition(3, 15))
 
 
-def test_a_follower_cuts_where_the_epoch_ends_in_the_shorter_of_both_logs(whole: LogShape) -> None:
+def test_a_follower_truncates_to_the_end_of_the_epoch_in_the_shorter_log(whole: LogShape) -> None:
     assert whole.truncation_for(LogPosition(3, 12)) == 12
     assert whole.truncation_for(LogPosition(3, 99)) == 15
-    assert whole.truncation_for(LogPosition(2, 99)) == 10  # it has no epoch 2: all after epoch 1 goes
+    assert whole.truncation_for(LogPosition(2, 99)) == 10  # it has no epoch 2: all after epoch 1 is truncated
     assert whole.truncation_for(LogPosition(9, 18)) == 18
 
 
-def test_a_log_of_nothing_but_a_snapshot_ends_in_its_epoch() -> None:
+def test_a_log_with_only_a_snapshot_ends_in_its_epoch() -> None:
     shape = LogShape()
     shape.restart_at(LogPosition(7, 100))
     assert shape.end == LogPosition(7, 100)
@@ -77,7 +77,7 @@ def test_a_log_of_nothing_but_a_snapshot_ends_in_its_epoch() -> None:
     assert shape.position_at(100) == LogPosition(7, 100)
 
 
-def test_dropping_the_beginning_changes_no_end(whole: LogShape) -> None:
+def test_dropping_the_start_of_the_log_changes_no_end_of_an_epoch(whole: LogShape) -> None:
     whole.snapshots.append(LogPosition(3, 12))
     whole.drop_prefix(LogPosition(3, 12))
     assert whole.end == LogPosition(4, 20)

@@ -1,4 +1,4 @@
-"""Voters that come and go, one at a time (KIP-853)."""
+"""Voters are added and removed, one at a time (KIP-853)."""
 
 from penstock.cluster.raft.effects import Answer, Committed
 from penstock.cluster.raft.events import RequestArrived, Tick
@@ -122,7 +122,7 @@ def test_the_only_voter_cannot_be_removed() -> None:
     assert error(subject) is ErrorCode.INVALID_REQUEST
 
 
-def test_a_removal_that_leaves_no_majority_of_those_who_answer_is_refused() -> None:
+def test_a_removal_that_leaves_no_live_majority_is_refused() -> None:
     subject = Subject()
     subject.win()
     subject.sync()
@@ -139,7 +139,7 @@ def test_a_node_that_is_not_a_voter_cannot_be_removed() -> None:
     assert error(subject) is ErrorCode.VOTER_NOT_FOUND
 
 
-def test_a_leader_leads_its_own_removal_to_the_end_and_then_gives_up() -> None:
+def test_a_leader_commits_its_own_removal_and_then_resigns() -> None:
     subject = led(1, 2, 3)
     subject.handle(RequestArrived("remove", remove(1)))
     assert ids(subject) == (2, 3)
@@ -150,7 +150,7 @@ def test_a_leader_leads_its_own_removal_to_the_end_and_then_gives_up() -> None:
     assert isinstance(subject.node.state, Resigned)
 
 
-def test_a_truncation_takes_an_uncommitted_voter_set_back() -> None:
+def test_a_truncation_undoes_an_uncommitted_voter_set() -> None:
     follower = Subject(2, election=Election(epoch=1, leader_id=1))
     data = leader_change_batch(1, voters(1, 2, 3), [1], offset=0, epoch=1, timestamp=0)
     data += voters_batch(voters(1, 2, 3, 4), offset=1, epoch=1, timestamp=0)
@@ -170,7 +170,7 @@ def test_an_observer_asks_to_become_a_voter_if_it_is_configured_to() -> None:
     assert send.request.voter.key == key(4)
 
 
-def test_a_voter_that_is_removed_does_not_ask_to_be_one_again_while_it_runs() -> None:
+def test_a_removed_voter_does_not_ask_to_join_again_while_it_runs() -> None:
     subject = Subject(3, settings=RaftSettings(auto_join=True), election=Election(epoch=1, leader_id=2))
     removal = voters_batch(voters(1, 2), offset=0, epoch=1, timestamp=0)
     subject.respond(subject.sends(FetchRequest)[0], records(1, 2, removal, high_watermark=0))
@@ -200,7 +200,7 @@ def test_a_node_with_a_new_disk_has_its_old_directory_removed_first() -> None:
     assert send.request.voter == key(3, 99)
 
 
-def test_a_voter_whose_address_has_changed_tells_the_leader() -> None:
+def test_a_voter_with_a_new_address_updates_the_leader() -> None:
     here = (Address("PLAINTEXT", "here", 9092),)
     subject = Subject(3, election=Election(epoch=1, leader_id=2), endpoints=here)
     subject.respond(subject.sends(FetchRequest)[0], records(1, 2, b""))

@@ -97,7 +97,7 @@ def test_a_node_elects_itself_after_a_jump_to_the_end_of_the_free_epochs() -> No
     assert subject.node.epoch == FREE_EPOCH_MAX + 1
 
 
-def test_a_node_in_the_last_epoch_does_not_stand_and_says_so() -> None:
+def test_a_node_in_the_last_epoch_starts_no_election_and_logs_an_error() -> None:
     alone = Subject(1, [1], election=Election(epoch=EPOCH_MAX))
     assert not alone.node.is_leader
     assert "no more elections are possible" in str(alone.node.fault)
@@ -114,7 +114,7 @@ def test_a_snapshot_of_a_later_epoch_than_the_leaders_is_refused() -> None:
     assert not subject.sends(FetchSnapshotRequest)
 
 
-def test_a_snapshot_that_would_take_back_what_is_committed_is_refused() -> None:
+def test_a_snapshot_below_the_committed_offset_is_refused() -> None:
     log = LogShape(end_offset=60, synced_offset=60, snapshots=[LogPosition(1, 60)], start_offset=60)
     subject = Subject(election=Election(epoch=1, leader_id=2), log=log)
     answer = FetchResponse(epoch=1, leader_id=2, snapshot=LogPosition(1, 50))
@@ -124,7 +124,7 @@ def test_a_snapshot_that_would_take_back_what_is_committed_is_refused() -> None:
     assert not subject.sends(FetchSnapshotRequest)
 
 
-def test_a_snapshot_that_does_not_match_its_checksums_is_asked_for_again_after_a_while() -> None:
+def test_a_snapshot_with_wrong_checksums_is_fetched_again_after_a_backoff() -> None:
     subject = Subject(election=Election(epoch=1, leader_id=2))
     snapshot = LogPosition(1, 50)
     subject.respond(subject.sends(FetchRequest)[0], FetchResponse(epoch=1, leader_id=2, snapshot=snapshot))
@@ -142,7 +142,7 @@ def test_a_snapshot_that_does_not_match_its_checksums_is_asked_for_again_after_a
 
 
 @pytest.mark.parametrize("is_pre_vote", [False, True])
-def test_a_candidate_that_is_no_voter_by_the_same_log_gets_no_vote(is_pre_vote: bool) -> None:
+def test_a_candidate_that_is_no_voter_and_has_the_same_log_gets_no_vote(is_pre_vote: bool) -> None:
     subject = Subject()
     assert not is_granted(subject.ask(vote(STRANGER, 1, 1, EMPTY, is_pre_vote=is_pre_vote)))
     assert is_granted(subject.ask(vote(2, 1, 1, EMPTY, is_pre_vote=is_pre_vote)))
@@ -156,16 +156,16 @@ def test_a_candidate_with_the_id_of_a_voter_and_another_directory_gets_no_vote()
     assert not is_granted(subject.ask(request))
 
 
-def test_a_candidate_with_a_longer_log_may_be_a_voter_that_this_node_has_not_heard_of() -> None:
+def test_a_candidate_with_a_longer_log_may_be_a_voter_unknown_to_this_node() -> None:
     assert is_granted(Subject().ask(vote(STRANGER, 1, 4, LONG)))
 
 
-def test_a_node_that_has_just_been_started_and_knows_no_voter_votes_for_anybody() -> None:
+def test_a_new_node_without_known_voters_votes_for_any_candidate() -> None:
     assert is_granted(Subject(4, []).ask(vote(2, 4, 1, EMPTY)))
 
 
 @pytest.mark.parametrize("last", [EMPTY, LONG])
-def test_a_voter_that_is_alone_hears_of_no_candidate_that_it_does_not_know(last: LogPosition) -> None:
+def test_the_only_voter_ignores_unknown_candidates(last: LogPosition) -> None:
     subject = Subject(1, [1])
     assert subject.ask(vote(STRANGER, 1, 5, last)).error is ErrorCode.INCONSISTENT_VOTER_SET
     assert subject.node.is_leader
@@ -188,7 +188,7 @@ def test_a_leader_that_is_no_voter_is_not_followed(
     assert f"of node {STRANGER} for epoch {epoch}" in str(subject.node.fault)
 
 
-def test_nobody_makes_a_node_believe_that_it_leads_itself() -> None:
+def test_an_announcement_that_names_the_node_itself_as_leader_is_refused() -> None:
     subject = Subject()
     assert subject.ask(begin(1, 7)).error is ErrorCode.INVALID_REQUEST
     assert not subject.all(Persist)
@@ -205,20 +205,20 @@ def test_a_leader_of_a_later_voter_set_is_followed_when_a_known_voter_names_it()
     assert subject.sends(FetchRequest)[0].addresses[0].host == "new"
 
 
-def test_a_leader_of_a_later_voter_set_is_followed_by_who_voted_for_it() -> None:
+def test_a_leader_of_a_later_voter_set_is_followed_by_nodes_that_voted_for_it() -> None:
     subject = Subject()
     assert is_granted(subject.ask(vote(4, 1, 4, LONG)))
     assert subject.ask(begin(4, 4)).error is ErrorCode.NONE
     assert subject.node.leader_id == 4
 
 
-def test_a_node_that_knows_no_voter_follows_who_says_that_it_leads() -> None:
+def test_a_node_without_known_voters_follows_any_leader() -> None:
     subject = Subject(4, [])
     assert subject.ask(begin(2, 3)).error is ErrorCode.NONE
     assert subject.node.leader_id == 2
 
 
-def test_a_node_without_a_leader_for_long_follows_an_unknown_one() -> None:
+def test_a_node_without_a_leader_for_a_long_time_follows_an_unknown_one() -> None:
     """All the voters that it knows may have been replaced while it was down."""
     subject = Subject()
     silence_ms = RaftSettings().fetch_timeout_ms * SILENT_FETCH_TIMEOUTS
@@ -229,14 +229,14 @@ def test_a_node_without_a_leader_for_long_follows_an_unknown_one() -> None:
     assert isinstance(subject.node.state, Follower)
 
 
-def test_a_voter_that_is_alone_never_follows_one_that_it_does_not_know() -> None:
+def test_the_only_voter_never_follows_an_unknown_leader() -> None:
     subject = Subject(1, [1])
     subject.now_ms += RaftSettings().fetch_timeout_ms * SILENT_FETCH_TIMEOUTS * 10
     assert subject.ask(begin(4, 9)).error is ErrorCode.INCONSISTENT_VOTER_SET
     assert subject.node.is_leader
 
 
-def test_a_follower_that_hears_from_its_leader_does_not_follow_an_unknown_one() -> None:
+def test_a_follower_with_a_live_leader_does_not_follow_an_unknown_one() -> None:
     subject = Subject(election=Election(epoch=1, leader_id=2))
     for _ in range(SILENT_FETCH_TIMEOUTS + 1):
         subject.now_ms += RaftSettings().fetch_timeout_ms - 1
@@ -309,7 +309,7 @@ def test_administrators_and_debugging_consumers_need_not_name_the_cluster() -> N
 
 
 def leading(*voting: int) -> Subject:
-    """A leader whose followers go on fetching."""
+    """A leader whose followers keep fetching."""
     subject = Subject(1, voting)
     if len(voting) > 1:
         subject.win()
@@ -334,7 +334,7 @@ def test_a_leader_calls_an_election_for_a_replica_that_was_moved_to_a_later_epoc
         assert fetch_ahead(subject, 40) is ErrorCode.UNKNOWN_LEADER_EPOCH
         assert subject.now_ms < timeout_ms * 5
         subject.handle(Tick(), after_ms=timeout_ms / 4)
-    assert subject.now_ms >= timeout_ms * 2  # an election that is under way has its time
+    assert subject.now_ms >= timeout_ms * 2  # an election under way is not interrupted
     assert subject.node.epoch >= 40
     subject.win() if len(voting) > 1 else None
     assert subject.node.is_leader

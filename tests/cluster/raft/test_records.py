@@ -6,11 +6,11 @@ from penstock.protocol.records.record import iter_records
 from tests.cluster.raft.support import voters
 
 
-def test_a_change_of_leader_is_of_the_only_version_that_kafka_writes() -> None:
+def test_a_leader_change_record_has_the_only_version_that_kafka_writes() -> None:
     batch = leader_change_batch(2, voters(1, 2, 3), [3, 2], offset=5, epoch=4, timestamp=9)
     (record,) = iter_records(batch)
     value = bytes(record.value or b"")
-    # DumpLogSegments takes it for version 0 whatever it says of itself.
+    # DumpLogSegments always decodes it as version 0.
     assert decode(value, 0) == LeaderChangeMessage(
         version=0,
         leader_id=2,

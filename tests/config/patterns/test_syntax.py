@@ -27,7 +27,7 @@ _patterns = st.recursive(
 
 
 @given(pattern=_patterns, names=st.lists(st.text("abxA-_.1", max_size=7), min_size=1, max_size=8))
-def test_it_matches_what_pythons_engine_matches(pattern: str, names: list[str]) -> None:
+def test_matches_agree_with_pythons_engine(pattern: str, names: list[str]) -> None:
     matcher = Pattern(pattern)
 
     assert [matcher.matches(name) for name in names] == [
@@ -73,8 +73,8 @@ def test_it_matches_what_pythons_engine_matches(pattern: str, names: list[str]) 
         ("(|a)+", "aa", "b"),
     ],
 )
-def test_the_syntax_of_re2_is_understood(pattern: str, yes: str | None, no: str) -> None:
-    """None where it stands for something that no topic is called."""
+def test_re2_syntax_is_supported(pattern: str, yes: str | None, no: str) -> None:
+    """None if no topic name can match."""
     matcher = Pattern(pattern)
 
     assert not matcher.matches(no)
@@ -121,19 +121,19 @@ def test_the_syntax_of_re2_is_understood(pattern: str, yes: str | None, no: str)
         "a" * 6000,
     ],
 )
-def test_what_re2_refuses_is_refused(pattern: str) -> None:
+def test_syntax_that_re2_refuses_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidPattern):
         Pattern(pattern)
 
 
-def test_a_pattern_that_stops_other_engines_is_matched_at_once() -> None:
+def test_a_pattern_with_catastrophic_backtracking_is_matched_at_once() -> None:
     """Python would try 2 to the power of 249 ways; a test that hangs would fail by its timeout."""
     assert not Pattern("(a|a?)+b").matches("a" * 249)
     assert not Pattern("(a*)*(a*)*c").matches("a" * 249)
     assert Pattern("(x+x+)+y").matches("x" * 248 + "y")
 
 
-def test_a_pattern_that_needs_too_much_is_refused_while_it_matches() -> None:
+def test_a_pattern_that_exceeds_its_budget_is_refused_while_it_matches() -> None:
     matcher = Pattern("(.*a.{900}|.*b.{900}|.*){2}", steps_max=5000, work_max=500_000)
 
     with pytest.raises(InvalidPattern, match="too costly"):

@@ -28,11 +28,11 @@ def test_a_time_after_the_last_record_means_the_end() -> None:
     assert _new("time", 99, {_FIRST: 33, _SECOND: -1}) == [33, 20]
 
 
-def test_what_was_committed_is_shown_beside_what_will_be() -> None:
+def test_the_preview_shows_old_and_new_offsets() -> None:
     moves = moves_of(Reset(topic="orders", to="earliest"), _STARTS, _ENDS, {}, {_FIRST: 30})
     assert [(move["partition"], move["old"]) for move in moves] == [(0, 30), (1, None)]
 
 
-def test_an_unknown_word_is_refused() -> None:
+def test_an_unknown_target_is_refused() -> None:
     with pytest.raises(Refused):
         _new("yesterday")

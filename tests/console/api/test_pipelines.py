@@ -27,7 +27,7 @@ TIMEOUT_S = 20
         ("billing", None),
     ],
 )
-def test_a_group_tells_its_pipeline_and_query(group: str, found: tuple[str, str] | None) -> None:
+def test_the_name_of_a_group_gives_its_pipeline_and_query(group: str, found: tuple[str, str] | None) -> None:
     assert pipeline_and_query(group, ["payments", "eu.payments", "eu"]) == found
 
 
@@ -44,7 +44,7 @@ def pipeline_in_the_console(broker: BrokerProcess, name: str) -> dict[str, Any]:
     return asyncio.run(visit())
 
 
-def test_markers_of_transactions_and_aborted_records_are_no_dead_letters(
+def test_transaction_markers_and_aborted_records_are_not_dead_letters(
     shared_broker: BrokerProcess,
 ) -> None:
     name = f"shop-{uuid.uuid4().hex[:8]}"

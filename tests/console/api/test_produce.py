@@ -15,11 +15,11 @@ from penstock.console.refusals import Refused
         ("null", "ignored", None),
     ],
 )
-def test_what_is_written_becomes_the_bytes_that_are_meant(form: str, data: str, meant: bytes | None) -> None:
+def test_input_is_encoded_in_its_format(form: str, data: str, meant: bytes | None) -> None:
     assert bytes_of(Part(form=form, data=data), "value") == meant
 
 
 @pytest.mark.parametrize(("form", "data"), [("json", "{a}"), ("hex", "0g"), ("base64", "?"), ("xml", "<a/>")])
-def test_what_is_not_in_its_form_is_refused_and_named(form: str, data: str) -> None:
+def test_input_that_does_not_match_its_format_is_refused_by_name(form: str, data: str) -> None:
     with pytest.raises(Refused, match="value"):
         bytes_of(Part(form=form, data=data), "value")

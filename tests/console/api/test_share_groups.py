@@ -27,13 +27,13 @@ def test_a_share_group_is_listed_shown_reset_and_deleted(tmp_path: Path) -> None
                 app, ConsoleSettings(connection=ClientSettings.from_properties(bootstrap), needs_login=False)
             )
             async with TestClient(TestServer(app)) as browser:
-                await look(browser, reader)
+                await check_pages(browser, reader)
             await client.close()
 
     asyncio.run(visit())
 
 
-async def look(browser: "TestClient[web.Request, web.Application]", reader: ShareConsumer) -> None:
+async def check_pages(browser: "TestClient[web.Request, web.Application]", reader: ShareConsumer) -> None:
     (row,) = (await (await browser.get("/console/api/groups")).json())["groups"]
     assert row == {"id": "workers", "state": "Stable", "type": "share", "protocol": "share", "coordinator": 1}
 
@@ -65,7 +65,7 @@ async def look(browser: "TestClient[web.Request, web.Application]", reader: Shar
     assert (await browser.get("/console/api/groups/workers")).status == 404
 
 
-def test_the_lag_of_partitions_in_which_a_share_group_has_not_begun_is_unknown(tmp_path: Path) -> None:
+def test_the_lag_of_partitions_that_a_share_group_has_not_started_is_unknown(tmp_path: Path) -> None:
     async def visit() -> None:
         async with running_broker(tmp_path, SETTINGS) as live:
             client = await live.connect()

@@ -27,7 +27,7 @@ expect.set_options(timeout=_TIMEOUT_MS)
 
 
 class Visit:
-    """A page of the console, and everything it did that a browser notices."""
+    """A page of the console, with the errors and requests that the browser reported."""
 
     def __init__(self, page: Page, base: str) -> None:
         self.page = page
@@ -52,7 +52,7 @@ class Visit:
         self.wait_until("window.history.state === null")
 
     def wait_until(self, expression: str) -> None:
-        """Wait until something is so in the page. The page's own rules forbid Playwright's `wait_for_function`, which
+        """Wait for a condition in the page. The page's own rules forbid Playwright's `wait_for_function`, which
         evaluates in the page whenever it has to look a second time.
         """
         eventually(lambda: bool(self.page.evaluate(expression)), expression, _TIMEOUT_MS / 1000)
@@ -122,7 +122,7 @@ Visiting = Callable[..., Visit]
 
 @pytest.fixture
 def visit(browser: Browser, console: str) -> Iterator[Visiting]:
-    """Open the console in a window of its own; whatever the browser complains about fails the test."""
+    """Open the console in a window of its own; any error of the browser fails the test."""
     visits: list[Visit] = []
 
     def begin(viewport: dict[str, int] = WIDE, color_scheme: str = "light", **options: object) -> Visit:

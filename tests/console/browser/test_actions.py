@@ -1,4 +1,4 @@
-"""What a person does with the console, in a real browser: it reaches the broker, or the broker's refusal is read."""
+"""A user's actions in the console, in a real browser: they reach the broker, or its refusal is shown."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from tests.support.broker import BrokerProcess
 pytestmark = pytest.mark.xdist_group("console")
 
 
-def test_a_topic_is_made_and_deleted_by_typing_its_name(visit: Visiting) -> None:
+def test_a_topic_is_created_and_deleted_by_typing_its_name(visit: Visiting) -> None:
     page = visit().open("#/topics")
     page.get_by_role("button", name="Create topic").click()
     page.get_by_label("Name", exact=True).fill("made-here")
@@ -37,7 +37,7 @@ def test_a_topic_is_made_and_deleted_by_typing_its_name(visit: Visiting) -> None
     expect(page.get_by_role("link", name="made-here")).to_have_count(0)
 
 
-def test_a_topic_that_exists_is_refused_in_words(visit: Visiting, make_topic: Callable[..., str]) -> None:
+def test_an_existing_topic_is_refused_with_a_message(visit: Visiting, make_topic: Callable[..., str]) -> None:
     name = make_topic("taken")
     page = visit().open("#/topics")
     page.get_by_role("button", name="Create topic").click()
@@ -46,7 +46,7 @@ def test_a_topic_that_exists_is_refused_in_words(visit: Visiting, make_topic: Ca
     expect(page.get_by_role("alert")).to_contain_text("a topic of that name exists already")
 
 
-def test_a_setting_is_changed_and_put_back(visit: Visiting, make_topic: Callable[..., str]) -> None:
+def test_a_setting_is_changed_and_restored(visit: Visiting, make_topic: Callable[..., str]) -> None:
     here = visit()
     page = here.open(f"#/topics/{make_topic('tuned')}/config")
     page.get_by_role("searchbox").fill("retention.ms")
@@ -63,9 +63,7 @@ def test_a_setting_is_changed_and_put_back(visit: Visiting, make_topic: Callable
     expect(page.get_by_role("table")).not_to_contain_text("3600000")
 
 
-def test_a_message_produced_here_shows_up_in_a_tail_that_was_open_before(
-    visit: Visiting, make_topic: Callable[..., str]
-) -> None:
+def test_a_produced_message_appears_in_an_open_tail(visit: Visiting, make_topic: Callable[..., str]) -> None:
     name = make_topic("watched")
     tail = visit()
     watching = tail.open(f"#/topics/{name}")
@@ -113,7 +111,7 @@ def test_messages_are_searched_with_progress_and_by_key(
 
 def test_a_search_is_cancelled(visit: Visiting, make_topic: Callable[..., str]) -> None:
     page = visit().open(f"#/topics/{make_topic('endless', 1)}")
-    page.route("**/search?**", lambda _: None)  # as if it took for ever
+    page.route("**/search?**", lambda _: None)  # as if it never ended
     page.get_by_role("searchbox").fill("anything")
     page.get_by_role("searchbox").press("Enter")
     expect(page.get_by_role("progressbar")).to_be_visible()
@@ -185,7 +183,7 @@ def _ask_reset(page: Page, to: str) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Show what changes").click()
 
 
-def test_offsets_are_reset_after_showing_what_changes(
+def test_offsets_are_reset_after_a_preview(
     visit: Visiting, make_topic: Callable[..., str], send: Callable[..., None], commit: Callable[..., None]
 ) -> None:
     topic = make_topic("replayed", 1)
@@ -207,7 +205,7 @@ def test_offsets_are_reset_after_showing_what_changes(
     )
 
 
-def test_a_reset_is_refused_in_words_while_a_member_is_active(
+def test_a_reset_is_refused_with_a_message_while_a_member_is_active(
     visit: Visiting, make_topic: Callable[..., str], reader: Callable[[str, str], Consumer]
 ) -> None:
     reader("busy", make_topic("in-use", 1))

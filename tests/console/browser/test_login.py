@@ -1,4 +1,4 @@
-"""The console of a broker with SASL and ACLs, on the broker's own admin port: users may do there what they may."""
+"""The console of a broker with SASL and ACLs, on the broker's own admin port: users have their own permissions."""
 
 from collections.abc import Iterator
 
@@ -91,7 +91,7 @@ def test_a_session_that_has_ended_leads_back_to_the_login(visit: Visiting) -> No
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
 
 
-def test_acls_hold_in_the_console_and_are_granted_there(visit: Visiting) -> None:
+def test_acls_apply_in_the_console_and_are_granted_there(visit: Visiting) -> None:
     owner, guest = visit(), visit()
     page = _logged_in(owner, "admin")
     owner.open("#/topics")

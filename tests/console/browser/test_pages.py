@@ -18,7 +18,7 @@ HOSTILE = "<img src=x onerror=\"document.title='broken into'\"><script>alert(1)<
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster(make_topic: Callable[..., str], send: Callable[..., None], commit: Callable[..., None]) -> None:
-    """What the pages show: two topics with messages, two groups that are behind, a dead letter."""
+    """The content of the pages: two topics with messages, two lagging groups, a dead letter."""
     make_topic("orders")
     make_topic("clicks", 3)
     make_topic("views", 3)
@@ -34,7 +34,7 @@ def cluster(make_topic: Callable[..., str], send: Callable[..., None], commit: C
     commit("penstock-pipeline.payments.totals", "orders", {0: 6, 1: 3})
 
 
-def test_the_overview_counts_the_cluster_and_draws_what_arrives(
+def test_the_overview_counts_the_cluster_and_draws_the_traffic(
     visit: Visiting, send: Callable[..., None]
 ) -> None:
     here = visit()
@@ -53,7 +53,7 @@ def test_the_overview_counts_the_cluster_and_draws_what_arrives(
     here.picture("overview")
 
 
-def test_a_partition_that_comes_back_is_no_traffic(visit: Visiting) -> None:
+def test_a_partition_that_comes_back_online_is_not_shown_as_traffic(visit: Visiting) -> None:
     page = visit().open()
     rates = page.evaluate(
         """async () => {
@@ -135,7 +135,7 @@ def test_a_hostile_message_is_shown_as_text(visit: Visiting) -> None:
     assert "broken into" not in page.title()
 
 
-def test_a_group_shows_how_far_it_is_behind(visit: Visiting) -> None:
+def test_a_group_shows_its_lag(visit: Visiting) -> None:
     here = visit()
     page = here.open("#/groups")
     page.get_by_role("link", name="billing").click()
@@ -168,7 +168,7 @@ def test_a_pipeline_shows_progress_and_dead_letters(visit: Visiting) -> None:
     expect(page.get_by_role("table", name="Dead letters")).to_contain_text("orders-1 @ 3")
 
 
-def test_without_an_authorizer_the_acls_say_so(visit: Visiting) -> None:
+def test_the_acl_page_reports_a_missing_authorizer(visit: Visiting) -> None:
     page = visit().open("#/acls")
     expect(page.get_by_role("status").first).to_contain_text("the cluster has no authorizer")
 
@@ -182,7 +182,7 @@ def test_every_page_fits_a_phone_without_scrolling_sideways(visit: Visiting) -> 
             here.picture("phone")
 
 
-def test_the_theme_is_that_of_the_system_until_it_is_switched(visit: Visiting) -> None:
+def test_the_theme_follows_the_system_until_it_is_switched(visit: Visiting) -> None:
     here = visit(color_scheme="dark")
     page = here.open("#/topics/orders")
     dark = page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor")
@@ -235,7 +235,7 @@ def test_everything_is_reached_by_keyboard(visit: Visiting) -> None:
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
 
 
-def test_who_wants_less_motion_gets_none(visit: Visiting) -> None:
+def test_reduced_motion_disables_animations(visit: Visiting) -> None:
     page = visit(reduced_motion="reduce").open("#/")
     name = page.evaluate("getComputedStyle(document.querySelector('.live'), '::before').animationName")
     assert name == "none"
@@ -284,7 +284,7 @@ def test_back_closes_a_dialog_and_stays_on_the_page(visit: Visiting) -> None:
     assert here.complaints == []
 
 
-def test_a_dialog_that_was_closed_leaves_nothing_for_back_to_close(visit: Visiting) -> None:
+def test_a_closed_dialog_leaves_no_history_entry(visit: Visiting) -> None:
     here = visit()
     here.open("#/groups")
     page = here.open("#/topics")
@@ -294,7 +294,7 @@ def test_a_dialog_that_was_closed_leaves_nothing_for_back_to_close(visit: Visiti
     expect(page.get_by_role("heading", name="Groups")).to_be_visible()
 
 
-def test_an_address_that_is_none_says_so(visit: Visiting) -> None:
+def test_an_unknown_address_shows_an_error(visit: Visiting) -> None:
     page = visit().open("#/topcis")
     expect(page.get_by_role("alert")).to_contain_text("There is no page #/topcis in this console.")
     page.get_by_role("link", name="Go to the overview").click()

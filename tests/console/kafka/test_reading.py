@@ -13,13 +13,13 @@ def _taken(fetched: FetchedPartition, end: int, count: int) -> tuple[list[int], 
     return [record.offset for record in into.records], into.position
 
 
-def test_records_are_taken_up_to_the_end_that_was_asked_for() -> None:
+def test_records_are_read_up_to_the_requested_end() -> None:
     assert _taken(_fetched(0, 1, 2, 3, next_offset=4), end=2, count=10) == ([0, 1], 2)
 
 
-def test_reading_goes_on_at_the_first_record_that_was_too_many() -> None:
+def test_reading_continues_at_the_first_record_over_the_limit() -> None:
     assert _taken(_fetched(0, 4, 9, next_offset=10), end=20, count=2) == ([0, 4], 9)
 
 
-def test_a_gap_without_records_is_passed() -> None:
+def test_a_gap_without_records_is_skipped() -> None:
     assert _taken(_fetched(next_offset=7), end=20, count=2) == ([], 7)

@@ -1,4 +1,4 @@
-"""What tests of the admin port share."""
+"""Shared by the tests of the admin port."""
 
 import contextlib
 import itertools

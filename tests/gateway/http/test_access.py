@@ -130,7 +130,7 @@ def as_user(name: str, password: str | None = None) -> dict[str, str]:
     return {"Authorization": aiohttp.encode_basic_auth(name, password or f"of {name}")}
 
 
-async def test_who_names_nobody_is_asked_to(guarded: Admin) -> None:
+async def test_a_request_without_credentials_gets_a_challenge(guarded: Admin) -> None:
     async with guarded.http.get("/topics/t/records") as answer:
         assert answer.status == 401
         assert "Basic" in answer.headers["WWW-Authenticate"]
@@ -139,7 +139,7 @@ async def test_who_names_nobody_is_asked_to(guarded: Admin) -> None:
 
 
 @pytest.mark.parametrize(("name", "password"), [("ann", "wrong"), ("nobody", "of nobody")])
-async def test_a_wrong_user_and_a_wrong_password_look_the_same(
+async def test_a_wrong_user_and_a_wrong_password_get_the_same_answer(
     guarded: Admin, name: str, password: str
 ) -> None:
     status, problem = await guarded.get("/topics/t/records", **as_user(name, password))
@@ -148,7 +148,7 @@ async def test_a_wrong_user_and_a_wrong_password_look_the_same(
     assert password not in problem["detail"]
 
 
-async def test_a_user_may_what_the_acls_allow(guarded: Admin) -> None:
+async def test_a_user_may_do_what_the_acls_allow(guarded: Admin) -> None:
     ann = as_user("ann")
     status, answer = await guarded.post("/topics/t/records", {"records": [{"value": "x"}]}, **ann)
     assert (status, answer["records"][0]["partition"]) == (200, 0)
@@ -156,7 +156,7 @@ async def test_a_user_may_what_the_acls_allow(guarded: Admin) -> None:
     assert (status, [each["value"] for each in answer["records"]]) == (200, ["x"])
 
 
-async def test_a_user_may_no_more_than_the_acls_allow(guarded: Admin) -> None:
+async def test_a_user_may_do_no_more_than_the_acls_allow(guarded: Admin) -> None:
     bob = as_user("bob")
     for answer in (
         await guarded.get("/topics/t/records", **bob),
@@ -168,12 +168,12 @@ async def test_a_user_may_no_more_than_the_acls_allow(guarded: Admin) -> None:
         assert "ACL" in problem["detail"]
 
 
-async def test_a_user_of_scram_is_known_too(guarded: Admin) -> None:
+async def test_a_scram_user_is_accepted_too(guarded: Admin) -> None:
     assert (await guarded.get("/topics/t/records", **as_user("sam")))[0] == 403
     assert (await guarded.get("/topics/t/records", **as_user("sam", "wrong")))[0] == 401
 
 
-async def test_a_token_names_its_user(guarded: Admin) -> None:
+async def test_a_request_with_a_token_acts_as_its_user(guarded: Admin) -> None:
     for key, expected in ((SIGNER, 200), (OTHER, 401)):
         claims = {"sub": "ann", "iat": int(time.time()), "exp": int(time.time()) + 600}
         token = jwt.encode({"alg": "ES256", "kid": "one"}, claims, key)
@@ -193,8 +193,8 @@ async def test_a_group_that_a_user_may_not_read_cannot_be_joined(guarded: Admin)
         assert (await socket.receive_json())["type"] == "joined"
 
 
-def test_the_gateway_does_not_show_the_brokers_own_certificate(tmp_path: Path) -> None:
-    """Else everybody would be the broker where clients are known by their certificates."""
+def test_the_gateway_does_not_send_the_brokers_own_certificate(tmp_path: Path) -> None:
+    """Otherwise every user would be the broker on a listener that knows clients by their certificates."""
     ca = authority()
     config = BrokerConfig(
         {
@@ -212,7 +212,7 @@ def test_the_gateway_does_not_show_the_brokers_own_certificate(tmp_path: Path) -
     assert server.getpeercert() is None
 
 
-async def test_a_changed_password_holds_for_the_next_request(guarded: Admin) -> None:
+async def test_a_changed_password_applies_to_the_next_request(guarded: Admin) -> None:
     await set_password(guarded.kafka, "eve", b"of eve")
 
     async def status(password: str) -> int:

@@ -1,4 +1,4 @@
-"""Which connections of the admin port are served: decisions over transports that only remember."""
+"""Which connections of the admin port are served: decisions with recording transports."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from penstock.gateway.http.admission import Admission, Visitor
 from penstock.runtime.clock import ManualClock
 
 
-class Wire(asyncio.Transport):
+class RecordingTransport(asyncio.Transport):
     def __init__(self, address: str) -> None:
         super().__init__({"peername": (address, 1)})
         self.written = b""
@@ -27,7 +27,7 @@ class Wire(asyncio.Transport):
 
 
 class Web(asyncio.Protocol):
-    """Instead of aiohttp: remembers what it was given."""
+    """In place of aiohttp: records its input."""
 
     received = b""
 
@@ -35,8 +35,8 @@ class Web(asyncio.Protocol):
         self.received += data
 
 
-def coming(admission: Admission, address: str) -> tuple[Visitor, Wire]:
-    visitor, wire = Visitor(admission, Web), Wire(address)
+def coming(admission: Admission, address: str) -> tuple[Visitor, RecordingTransport]:
+    visitor, wire = Visitor(admission, Web), RecordingTransport(address)
     visitor.connection_made(wire)
     return visitor, wire
 
@@ -52,7 +52,7 @@ async def test_a_connection_that_ends_makes_room_for_another_of_its_address() ->
     assert coming(admission, "a")[0].handler is not None
 
 
-async def test_the_reserve_passes_on_a_request_for_health_however_it_arrives_and_no_other() -> None:
+async def test_reserved_connections_serve_only_health_requests_however_they_arrive() -> None:
     admission = Admission(ManualClock(), in_all_max=0, of_address_max=1)
     visitor, wire = coming(admission, "a")
     for piece in (b"GET /hea", b"lthz HTTP/1.1\r", b"\nHost: a\r\n", b"\r\n"):
@@ -71,7 +71,7 @@ async def test_the_reserve_passes_on_a_request_for_health_however_it_arrives_and
         assert wire.written.startswith(b"HTTP/1.1 503 ")
 
 
-async def test_a_full_reserve_gives_up_the_oldest_that_has_asked_for_nothing(
+async def test_a_full_reserve_closes_the_oldest_connection_without_a_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_RESERVE_MAX", 3)

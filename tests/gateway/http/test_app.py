@@ -1,4 +1,4 @@
-"""What holds for everything on the admin port."""
+"""Rules for all routes of the admin port."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from tests.gateway.http.admin import Admin
         ("PUT", "/topics/a/records", 405),
     ],
 )
-async def test_what_is_not_there_is_told_as_a_problem(
+async def test_an_unknown_route_is_answered_with_a_problem(
     admin: Admin, method: str, path: str, status: int
 ) -> None:
     headers = {} if method == "DELETE" else {"Content-Type": "application/json"}
@@ -27,7 +27,7 @@ async def test_what_is_not_there_is_told_as_a_problem(
         assert problem["detail"]
 
 
-async def test_a_name_that_is_not_this_brokers_is_refused_everywhere(admin: Admin) -> None:
+async def test_a_foreign_host_name_is_refused_everywhere(admin: Admin) -> None:
     for path in ("/healthz", "/metrics", "/topics/a/records", "/console/", "/nothing"):
         async with admin.http.get(path, headers={"Host": "evil.example"}) as answer:
             assert answer.status == 403, path
@@ -39,7 +39,7 @@ async def test_no_other_site_may_read_the_answers(admin: Admin) -> None:
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_a_mistake_of_our_own_is_a_problem_that_tells_nothing(
+async def test_an_unhandled_error_is_answered_with_a_problem_without_details(
     admin: Admin, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_services: object) -> list[str]:
@@ -55,7 +55,7 @@ async def test_a_mistake_of_our_own_is_a_problem_that_tells_nothing(
 @pytest.mark.parametrize(
     ("header", "status"), [("Content-Encoding: gzip", 415), ("Content-Length: 1000000000", 413)]
 )
-async def test_a_body_that_could_cost_much_is_refused_before_any_of_it_has_come(
+async def test_an_expensive_body_is_refused_before_it_is_received(
     admin: Admin, path: str, header: str, status: int
 ) -> None:
     host, port = admin.url.removeprefix("http://").split(":")

@@ -1,4 +1,4 @@
-"""Whose client a request gets."""
+"""The client that a request gets, by its credentials."""
 
 import asyncio
 import base64
@@ -19,7 +19,7 @@ ADDRESS = "192.0.2.1"
 
 
 async def accepted(_client: Client) -> None:
-    """The broker takes every login."""
+    """The broker accepts every login."""
 
 
 async def refused_login(_client: Client) -> None:
@@ -30,13 +30,13 @@ def basic(text: str) -> str:
     return "Basic " + base64.b64encode(text.encode()).decode()
 
 
-def test_a_user_with_a_password_is_tried_with_what_shows_it_least() -> None:
+def test_a_password_is_tried_with_the_safest_mechanism_first() -> None:
     logins = credentials(basic("ann:s:ecret"), None).logins
     assert [each.mechanism for each in logins] == ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"]
     assert {(each.username, each.password) for each in logins} == {("ann", "s:ecret")}
 
 
-def test_a_token_is_taken_as_it_is() -> None:
+def test_a_token_is_used_unchanged() -> None:
     [login] = credentials("bearer a.b.c", None).logins
     assert (login.mechanism, login.token) == ("OAUTHBEARER", "a.b.c")
 
@@ -44,13 +44,13 @@ def test_a_token_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     "header", ["", "Basic", "Basic !!", basic("nocolon"), basic(":x"), "Bearer ", "Digest x"]
 )
-def test_anything_else_is_refused_without_repeating_it(header: str) -> None:
+def test_anything_else_is_refused_without_being_quoted(header: str) -> None:
     with pytest.raises(Problem, match="cannot be read") as refused:
         credentials(header, None)
     assert refused.value.status == 401
 
 
-async def test_without_a_login_everybody_shares_one_client_whatever_they_send() -> None:
+async def test_without_logins_all_requests_share_one_client() -> None:
     clients = Clients(OPEN, ManualClock())
     async with clients.lent(None, ADDRESS) as one, clients.lent(basic("a:b"), ADDRESS) as other:
         assert one is other
@@ -58,7 +58,7 @@ async def test_without_a_login_everybody_shares_one_client_whatever_they_send() 
     await clients.close()
 
 
-async def test_each_credential_has_a_client_of_its_own() -> None:
+async def test_each_credential_has_its_own_client() -> None:
     clients = Clients(LOGIN, ManualClock(), log_in=accepted)
     async with clients.lent(basic("a:b"), ADDRESS) as one, clients.lent(basic("a:c"), ADDRESS) as other:
         assert one is not other
@@ -70,7 +70,7 @@ async def test_each_credential_has_a_client_of_its_own() -> None:
     await clients.close()
 
 
-async def test_a_client_that_nobody_uses_is_closed_after_a_while() -> None:
+async def test_an_unused_client_is_closed_after_a_while() -> None:
     clock = ManualClock()
     clients = Clients(LOGIN, clock, log_in=accepted)
     async with clients.lent(basic("a:b"), ADDRESS):
@@ -83,7 +83,7 @@ async def test_a_client_that_nobody_uses_is_closed_after_a_while() -> None:
     await until(lambda: len(clients) == 0)
 
 
-async def test_a_refused_login_is_not_remembered() -> None:
+async def test_a_refused_login_is_not_cached() -> None:
     for log_in in (accepted, refused_login):
         clients = Clients(LOGIN, ManualClock(), log_in=log_in)
         with pytest.raises(AuthenticationFailed):
@@ -93,7 +93,7 @@ async def test_a_refused_login_is_not_remembered() -> None:
         await clients.close()
 
 
-async def test_an_address_whose_logins_fail_is_refused_for_a_while_without_asking_the_cluster(
+async def test_an_address_with_failed_logins_is_refused_for_a_while_without_a_request_to_the_cluster(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock, asked = ManualClock(), 0
@@ -132,7 +132,7 @@ async def test_an_address_whose_logins_fail_is_refused_for_a_while_without_askin
     await clients.close()
 
 
-async def test_requests_that_bring_the_same_credential_at_once_log_in_once() -> None:
+async def test_concurrent_requests_with_the_same_credential_log_in_once() -> None:
     asked = 0
 
     async def log_in(_client: Client) -> None:
@@ -151,7 +151,7 @@ async def test_requests_that_bring_the_same_credential_at_once_log_in_once() -> 
     await clients.close()
 
 
-async def test_the_one_unused_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_least_recently_used_client_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLIENTS_MAX", 2)
     clock = ManualClock()
     clients = Clients(LOGIN, clock, log_in=accepted)
@@ -168,7 +168,7 @@ async def test_the_one_unused_longest_makes_room(monkeypatch: pytest.MonkeyPatch
     await clients.close()
 
 
-async def test_a_client_whose_user_has_another_password_is_not_lent_again() -> None:
+async def test_a_client_of_a_user_with_a_changed_password_is_not_reused() -> None:
     passwords = {"ann": "old", "bob": "his"}
     clients = Clients(LOGIN, ManualClock(), passwords.get, accepted)
     async with (
@@ -190,7 +190,7 @@ async def test_a_client_whose_user_has_another_password_is_not_lent_again() -> N
     await clients.close()
 
 
-def test_who_asks_is_known_by_name_or_by_address() -> None:
+def test_a_caller_is_identified_by_name_or_by_address() -> None:
     clock = ManualClock()
     by_login = Clients(LOGIN, clock, log_in=accepted)
     assert by_login.who(basic("ann:x"), "1.2.3.4") == by_login.who(basic("ann:y"), "5.6.7.8") == "ann"

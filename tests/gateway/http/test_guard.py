@@ -1,4 +1,4 @@
-"""What other web pages may not do."""
+"""Requests that other web pages may not make."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_addresses_and_known_names_are_served(host: str) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:9644", "", "localhost.evil.example", "127.0.0.1.evil"]
 )
-def test_another_name_for_this_address_is_not_served(host: str) -> None:
+def test_a_foreign_name_of_this_address_is_refused(host: str) -> None:
     with pytest.raises(Problem, match=r"penstock\.admin\.allowed\.hosts") as refused:
         check("GET", {"Host": host}, HOSTS)
     assert refused.value.status == 403
@@ -39,7 +39,7 @@ def test_a_page_of_another_origin_may_neither_post_nor_open_a_websocket(origin: 
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_what_a_form_could_send_is_not_taken(content_type: str) -> None:
+def test_a_content_type_that_a_form_could_send_is_refused(content_type: str) -> None:
     with pytest.raises(Problem, match="Content-Type") as refused:
         check("POST", {"Host": "localhost", "Content-Type": content_type}, HOSTS)
     assert refused.value.status == 415
@@ -54,7 +54,7 @@ def test_a_compressed_body_is_refused(method: str, encoding: str) -> None:
     check(method, {"Host": "localhost", "Content-Encoding": "identity", **JSON}, HOSTS)
 
 
-def test_a_body_that_is_announced_too_long_is_refused() -> None:
+def test_a_body_with_a_too_large_content_length_is_refused() -> None:
     check("POST", {"Host": "localhost", "Content-Length": f"{BODY_BYTES_MAX}", **JSON}, HOSTS)
     with pytest.raises(Problem, match=f"{BODY_BYTES_MAX} bytes") as refused:
         check("POST", {"Host": "localhost", "Content-Length": f"{BODY_BYTES_MAX + 1}", **JSON}, HOSTS)

@@ -1,4 +1,4 @@
-"""Whether the broker lives and serves, and what it counts."""
+"""Liveness and readiness of the broker."""
 
 import msgspec
 import pytest
@@ -7,7 +7,7 @@ from penstock.gateway.http.health import obstacles_of
 from tests.gateway.http.admin import Admin
 
 
-async def test_a_broker_that_serves_is_alive_and_ready(admin: Admin) -> None:
+async def test_a_serving_broker_is_alive_and_ready(admin: Admin) -> None:
     assert await admin.get("/healthz") == (200, {"status": "alive"})
     assert await admin.get("/readyz") == (200, {"status": "ready"})
 
@@ -33,12 +33,3 @@ async def test_a_broker_that_is_not_registered_or_still_catching_up_is_not_ready
         "it is catching up with the cluster's metadata",
         "it is not registered with the cluster",
     ]
-
-
-async def test_metrics_are_told_in_the_text_format_of_prometheus(admin: Admin) -> None:
-    async with admin.http.get("/metrics") as answer:
-        assert answer.status == 200
-        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-        lines = (await answer.text()).splitlines()
-    assert any(line.startswith("# TYPE penstock_") for line in lines)
-    assert all(line.startswith("#") or len(line.rsplit(" ", 1)) == 2 for line in lines)

@@ -23,7 +23,7 @@ PROTOCOLS = "A:PLAINTEXT,B:SASL_SSL,C:SSL,D:PLAINTEXT"
         ("A://127.0.0.1:1", {"penstock.admin.listener": "0.0.0.0:1"}, "A"),
     ],
 )
-def test_requests_go_to_the_listener_that_asks_least_without_being_opened_or_was_named(
+def test_requests_use_the_named_listener_or_the_one_with_the_weakest_requirements(
     listeners: str, more: dict[str, str], expected: str
 ) -> None:
     config = BrokerConfig(
@@ -37,7 +37,7 @@ def test_requests_go_to_the_listener_that_asks_least_without_being_opened_or_was
     assert chosen_listener(config).name == expected
 
 
-def test_a_listener_that_is_not_there_is_said() -> None:
+def test_an_unknown_listener_is_reported() -> None:
     config = BrokerConfig({"penstock.admin.kafka.listener": "nowhere"})
     with pytest.raises(ConfigError, match="nowhere, which is not among listeners"):
         chosen_listener(config)

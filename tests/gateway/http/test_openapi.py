@@ -1,4 +1,4 @@
-"""The document that describes what is offered."""
+"""The OpenAPI document."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.gateway.http.admin import Admin
 
 
 def served(app: web.Application) -> set[tuple[str, str]]:
-    """What the application routes, without the console, which is for browsers."""
+    """The routes of the application, without the console, which is for browsers."""
     return {
         (route.resource.canonical, route.method.lower())
         for route in app.router.routes()
@@ -32,14 +32,14 @@ def references(part: Any) -> Iterator[str]:
             yield from references(each)
 
 
-async def test_it_names_exactly_what_is_served(admin: Admin) -> None:
+async def test_the_document_has_exactly_the_served_routes(admin: Admin) -> None:
     status, document = await admin.get("/openapi.json")
     assert (status, document["openapi"]) == (200, "3.1.0")
     named = {(path, method) for path, operations in document["paths"].items() for method in operations}
     assert named == served(application(admin.broker))
 
 
-async def test_every_reference_leads_somewhere_and_every_operation_has_a_name_of_its_own(
+async def test_every_reference_resolves_and_every_operation_id_is_unique(
     admin: Admin,
 ) -> None:
     _, document = await admin.get("/openapi.json")

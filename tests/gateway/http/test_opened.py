@@ -14,7 +14,7 @@ def refusal_of(opened: Opened[int], who: str, item: int) -> int | None:
         return problem.status
 
 
-def test_one_user_cannot_take_what_is_there_for_everybody() -> None:
+def test_one_user_cannot_use_the_whole_limit() -> None:
     opened: Opened[int] = Opened("streams", in_all_max=3, of_one_max=2)
     with contextlib.ExitStack() as stack:
         for item in (1, 2):
@@ -27,7 +27,7 @@ def test_one_user_cannot_take_what_is_there_for_everybody() -> None:
     assert set(opened) == set()
 
 
-def test_what_has_ended_leaves_room_however_it_ended() -> None:
+def test_an_ended_stream_makes_room_however_it_ended() -> None:
     opened: Opened[int] = Opened("streams", in_all_max=3, of_one_max=1)
     with pytest.raises(ValueError, match="broken"), opened.counted("ann", 1):
         raise ValueError("broken")

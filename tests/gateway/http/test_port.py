@@ -12,7 +12,7 @@ from penstock.gateway.http.port import AdminPort, AdminPortUnusable
 
 
 class Greeter:
-    """Instead of a web server: says hello to everybody."""
+    """In place of a web server: sends a greeting."""
 
     def __init__(self) -> None:
         self.loads = 0
@@ -36,9 +36,9 @@ class Greeter:
 async def greeting(url: str) -> bytes:
     host, number = url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(number))
-    said = await reader.read()
+    content = await reader.read()
     writer.close()
-    return said
+    return content
 
 
 def bound(listener: str) -> AdminPort:
@@ -47,7 +47,7 @@ def bound(listener: str) -> AdminPort:
     return port
 
 
-async def test_the_first_visitor_has_the_server_loaded_and_is_served() -> None:
+async def test_the_first_connection_loads_the_server_and_is_served() -> None:
     port, greeter = bound("127.0.0.1:0"), Greeter()
     port.start(greeter.serve)
     await asyncio.sleep(0)
@@ -59,7 +59,7 @@ async def test_the_first_visitor_has_the_server_loaded_and_is_served() -> None:
     assert greeter.is_stopped
 
 
-async def test_a_port_that_nobody_visited_is_closed() -> None:
+async def test_a_port_without_connections_is_closed() -> None:
     port = bound("127.0.0.1:0")
     url = port.url
     port.start(Greeter().serve)
@@ -68,7 +68,7 @@ async def test_a_port_that_nobody_visited_is_closed() -> None:
         await greeting(url)
 
 
-async def test_a_server_that_cannot_be_loaded_is_told_of_and_visitors_are_turned_away(
+async def test_a_server_that_cannot_be_loaded_is_logged_and_connections_are_closed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def fail(_listening: socket.socket) -> Greeter:
@@ -85,14 +85,14 @@ async def test_a_server_that_cannot_be_loaded_is_told_of_and_visitors_are_turned
     await port.stop()
 
 
-def test_an_address_that_was_set_must_be_free() -> None:
+def test_a_configured_address_must_be_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(AdminPortUnusable, match=f"on {address}: Address already in use"):
             bound(address)
 
 
-def test_without_the_default_address_a_broker_does_without(
+def test_a_broker_starts_without_an_admin_port_if_the_default_address_is_in_use(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def taken(*_: object) -> None:
@@ -105,17 +105,19 @@ def test_without_the_default_address_a_broker_does_without(
     assert "Admin port disabled: 127.0.0.1:9644 is in use" in line
 
 
-def test_an_open_port_to_a_listener_without_login_is_said(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_admin_port_without_login_on_a_public_address_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for listener, warnings in (("127.0.0.1:0", 0), ("0.0.0.0:0", 1)):
         caplog.clear()
-        bound(listener)._socket.close()
+        await bound(listener).stop()
         assert len(caplog.messages) == warnings
 
 
-def test_nothing_switches_it_off() -> None:
+def test_an_empty_setting_disables_the_admin_port() -> None:
     assert AdminPort.bind(BrokerConfig({"penstock.admin.listener": ""})) is None
 
 
-def test_a_listener_that_is_not_there_is_a_reason_not_to_start() -> None:
+def test_an_unknown_listener_prevents_the_start() -> None:
     with pytest.raises(AdminPortUnusable, match="not among listeners"):
         AdminPort.bind(BrokerConfig({"penstock.admin.kafka.listener": "X"}))

@@ -7,12 +7,12 @@ from penstock.gateway.http.problems import Problem
 
 
 @given(st.dictionaries(st.integers(0, 10_000), st.integers(0, 2**63 - 1), min_size=1))
-def test_what_was_written_is_read(positions: dict[int, int]) -> None:
+def test_positions_round_trip(positions: dict[int, int]) -> None:
     assert read_positions(write_positions(positions), "x") == positions
 
 
 @given(st.dictionaries(st.integers(0, 99), st.integers(0, 99), min_size=1), st.integers(0, 99), st.data())
-def test_one_partition_may_move_alone(positions: dict[int, int], offset: int, data: st.DataObject) -> None:
+def test_a_single_partition_may_move(positions: dict[int, int], offset: int, data: st.DataObject) -> None:
     partition = data.draw(st.sampled_from(sorted(positions)))
     before, after = around(positions, partition)
     assert f"{before}{offset}{after}" == write_positions(positions | {partition: offset})

@@ -22,7 +22,7 @@ from penstock.protocol.records.errors import CorruptRecords
         (ErrorCode.UNKNOWN_SERVER_ERROR, 502),
     ],
 )
-def test_an_error_of_a_broker_has_its_status_its_name_and_what_to_do(code: ErrorCode, status: int) -> None:
+def test_a_broker_error_has_a_status_a_name_and_advice(code: ErrorCode, status: int) -> None:
     document = of_code(code, "Trying").document()
     assert document["status"] == status
     assert document["kafka_error"] == code.name
@@ -48,11 +48,11 @@ def test_a_failure_of_the_client_is_a_problem_too(failure: Exception, status: in
     assert "password p" not in problem.detail
 
 
-def test_what_nobody_expected_is_none() -> None:
+def test_an_unexpected_exception_is_not_a_problem() -> None:
     assert of_failure(KeyError("x")) is None
 
 
-def test_who_must_log_in_is_told_how_and_who_must_wait_how_long() -> None:
+def test_a_problem_names_the_login_scheme_or_the_time_to_wait() -> None:
     assert "Basic" in Problem(401, "x").headers()["WWW-Authenticate"]
     assert Problem(503, "x").headers() == {"Retry-After": "1"}
     assert Problem(404, "x").headers() == {}

@@ -12,7 +12,7 @@ async def stored(admin: Admin, topic: str, partition: int = 0) -> list[tuple[byt
     return [(r.key, r.value) for r in (await admin.kafka.fetch({where: 0}))[where].records]
 
 
-async def test_records_are_stored_and_each_is_told_its_offset(admin: Admin) -> None:
+async def test_records_are_stored_and_the_answer_has_their_offsets(admin: Admin) -> None:
     topic = await admin.topic(partitions=2)
     records = [
         {"value": {"a": 1}, "partition": 1, "timestamp": 1_700_000_000_000},
@@ -21,14 +21,14 @@ async def test_records_are_stored_and_each_is_told_its_offset(admin: Admin) -> N
     ]
     status, answer = await admin.post(f"/topics/{topic}/records", {"records": records})
     assert status == 200
-    told = [(each["partition"], each["offset"]) for each in answer["records"]]
-    assert told == [(1, 0), (0, 0), (1, 1)]
+    places = [(each["partition"], each["offset"]) for each in answer["records"]]
+    assert places == [(1, 0), (0, 0), (1, 1)]
     assert answer["records"][0]["timestamp"] == 1_700_000_000_000
     assert await stored(admin, topic, 0) == [(b"k", b"text")]
     assert await stored(admin, topic, 1) == [(None, b'{"a": 1}'), (None, b"\xff")]
 
 
-async def test_a_key_goes_where_kafka_clients_put_it(admin: Admin) -> None:
+async def test_a_key_selects_the_same_partition_as_in_kafka_clients(admin: Admin) -> None:
     topic = await admin.topic(partitions=5)
     keys = [f"key-{number}" for number in range(12)]
     status, answer = await admin.post(f"/topics/{topic}/records", {"records": [{"key": key} for key in keys]})
@@ -39,7 +39,7 @@ async def test_a_key_goes_where_kafka_clients_put_it(admin: Admin) -> None:
     assert len(set(partitions)) > 1
 
 
-async def test_what_fails_is_told_of_each_record_and_the_rest_is_stored(admin: Admin) -> None:
+async def test_failed_records_are_reported_and_the_rest_is_stored(admin: Admin) -> None:
     topic = await admin.topic()
     records = [{"value": "a", "partition": 0}, {"value": "b", "partition": 7}]
     status, answer = await admin.post(f"/topics/{topic}/records", {"records": records})
@@ -50,7 +50,7 @@ async def test_what_fails_is_told_of_each_record_and_the_rest_is_stored(admin: A
     assert await stored(admin, topic) == [(None, b"a")]
 
 
-async def test_when_nothing_is_stored_the_answer_is_the_problem(admin: Admin) -> None:
+async def test_the_answer_is_a_problem_if_no_record_is_stored(admin: Admin) -> None:
     compacted = await admin.topic(cleanup_policy="compact")
     status, answer = await admin.post(f"/topics/{compacted}/records", {"records": [{"value": "no key"}]})
     assert (status, answer["kafka_error"]) == (400, "INVALID_RECORD")
@@ -61,14 +61,14 @@ async def test_when_nothing_is_stored_the_answer_is_the_problem(admin: Admin) ->
     assert (status, answer["kafka_error"]) == (413, "MESSAGE_TOO_LARGE")
 
 
-async def test_an_unknown_topic_is_not_made(admin: Admin) -> None:
+async def test_an_unknown_topic_is_not_created(admin: Admin) -> None:
     status, answer = await admin.post("/topics/gateway-missing/records", {"records": [{"value": "x"}]})
     assert (status, answer["kafka_error"]) == (404, "UNKNOWN_TOPIC_OR_PARTITION")
     assert "penstock topic create" in answer["detail"]
     assert "gateway-missing" not in (await admin.kafka.metadata()).topics
 
 
-async def test_what_is_not_json_or_too_much_is_refused(admin: Admin) -> None:
+async def test_invalid_json_and_too_many_records_are_refused(admin: Admin) -> None:
     topic = await admin.topic()
     path = f"/topics/{topic}/records"
     async with admin.http.post(path, data="value=x") as answer:
@@ -81,7 +81,7 @@ async def test_what_is_not_json_or_too_much_is_refused(admin: Admin) -> None:
     assert await stored(admin, topic) == []
 
 
-async def test_many_at_once_are_all_stored(admin: Admin) -> None:
+async def test_concurrent_requests_are_all_stored(admin: Admin) -> None:
     topic = await admin.topic()
     answers = await asyncio.gather(
         *(admin.post(f"/topics/{topic}/records", {"records": [{"value": str(n)}]}) for n in range(40))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.gateway.http.read import merged
+from penstock.console.paging import merged
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
 from tests.gateway.http.admin import Admin
@@ -49,7 +49,9 @@ async def test_records_are_read_page_by_page_over_all_partitions(admin: Admin) -
         ("partition=0&limit=1", ["0"]),
     ],
 )
-async def test_reading_begins_where_it_is_asked_to(admin: Admin, query: str, expected: list[str]) -> None:
+async def test_reading_begins_at_the_requested_position(
+    admin: Admin, query: str, expected: list[str]
+) -> None:
     topic = await admin.topic()
     await admin.kafka.produce(topic, 0, [NewRecord(value=b"%d" % n, timestamp=n * 1000) for n in range(4)])
     status, answer = await admin.get(f"/topics/{topic}/records?{query}")
@@ -65,13 +67,13 @@ async def test_an_answer_waits_for_the_first_record(admin: Admin) -> None:
     assert (values(answer), answer["next"]) == (["late"], "0:0,1:1")
 
 
-async def test_nothing_is_an_answer_too(admin: Admin) -> None:
+async def test_an_empty_page_is_a_valid_answer(admin: Admin) -> None:
     topic = await admin.topic()
     status, answer = await admin.get(f"/topics/{topic}/records?timeout_ms=1")
     assert (status, answer) == (200, {"records": [], "next": "0:0", "high_watermarks": {"0": 0}})
 
 
-async def test_values_come_in_the_form_that_is_asked_for(admin: Admin) -> None:
+async def test_values_are_returned_in_the_requested_format(admin: Admin) -> None:
     topic = await admin.topic()
     await admin.kafka.produce(
         topic, 0, [NewRecord(key=b"k", value=b'{"a": [1]}', headers=(("h", b"\xff"), ("h", None)))]
@@ -82,7 +84,7 @@ async def test_values_come_in_the_form_that_is_asked_for(admin: Admin) -> None:
     assert record["headers"] == [{"name": "h", "value_base64": "/w=="}, {"name": "h", "value": None}]
 
 
-async def test_a_name_that_no_topic_can_have_is_said(admin: Admin) -> None:
+async def test_an_invalid_topic_name_is_reported(admin: Admin) -> None:
     status, problem = await admin.get("/topics/a%2Fb/records")
     assert (status, problem["kafka_error"]) == (400, "INVALID_TOPIC_EXCEPTION")
 
@@ -106,15 +108,17 @@ async def test_a_name_that_no_topic_can_have_is_said(admin: Admin) -> None:
         ("ofset=1", 400, "no parameter 'ofset'"),
     ],
 )
-async def test_what_cannot_be_read_is_said_and_why(admin: Admin, query: str, status: int, words: str) -> None:
+async def test_an_invalid_read_is_refused_with_the_reason(
+    admin: Admin, query: str, status: int, words: str
+) -> None:
     topic = await admin.topic()
     code, problem = await admin.get(f"/topics/{topic}/records?{query}")
     assert code == problem["status"] == status
     assert words in problem["detail"]
 
 
-def test_partitions_are_merged_by_time_and_none_is_put_out_of_its_own_order() -> None:
+def test_partitions_are_merged_by_time_and_keep_their_own_order() -> None:
     first = [Record(0, 10, None, b"a"), Record(1, 5, None, b"b"), Record(2, 30, None, b"c")]
     second = [Record(0, 7, None, b"x"), Record(1, 20, None, b"y")]
-    found = [record.value for _, record in merged({0: first, 1: second}, 4)]
+    found = [record.value for _, record in merged({0: first, 1: second}, 4)[0]]
     assert found == [b"x", b"a", b"b", b"y"]

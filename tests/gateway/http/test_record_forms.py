@@ -45,7 +45,7 @@ def test_headers_are_a_list_that_may_repeat_a_name_or_an_object() -> None:
     assert read_one('{"headers": {"a": "1", "b": null}}').headers == (("a", b"1"), ("b", None))
 
 
-def test_partition_and_timestamp_are_taken_along() -> None:
+def test_partition_and_timestamp_are_kept() -> None:
     [(partition, record)] = read_body(b'{"records":[{"partition": 3, "timestamp": 5, "key": "k"}]}')
     assert (partition, record.timestamp, record.key) == (3, 5, b"k")
 
@@ -73,7 +73,7 @@ def test_partition_and_timestamp_are_taken_along() -> None:
         (b'{"records":[{"value":{"a":}}]}', "cannot be read"),
     ],
 )
-def test_what_is_no_record_is_refused_with_the_place(body: bytes, words: str) -> None:
+def test_an_invalid_record_is_refused_with_its_position(body: bytes, words: str) -> None:
     with pytest.raises(Problem, match=words) as refused:
         read_body(body)
     assert refused.value.status == (413 if "10001" in words else 400)
@@ -104,13 +104,13 @@ def shown(value: bytes | None, form: str) -> object:
         ("base64", None, {"value": None}),
     ],
 )
-def test_a_value_is_shown_in_the_form_that_was_asked_for_else_in_base64(
+def test_a_value_is_shown_in_the_requested_format_or_in_base64(
     form: str, value: bytes | None, expected: object
 ) -> None:
     assert shown(value, form) == expected
 
 
-def test_a_value_that_is_nested_deeply_costs_nobody_the_others() -> None:
+def test_a_deeply_nested_value_does_not_hide_the_others() -> None:
     deep = b"[" * 100_000 + b"]" * 100_000
     assert shown(deep, "json") == {"value_base64": base64.b64encode(deep).decode()}
     with pytest.raises(Problem, match="deeply"):
@@ -123,7 +123,7 @@ def test_a_number_keeps_its_digits_in_json() -> None:
 
 
 @given(st.none() | st.binary(max_size=20), st.sampled_from(["text", "base64"]))
-def test_what_is_shown_and_sent_again_is_the_same_record(value: bytes | None, form: str) -> None:
+def test_a_shown_record_that_is_sent_again_is_the_same_record(value: bytes | None, form: str) -> None:
     found = record_form("t", 0, Record(0, 9, value, value, (("h", value),)), form)
     kept = {name: each for name, each in found.items() if name not in ("topic", "offset", "partition")}
     [(_, record)] = read_body(msgspec.json.encode({"records": [kept]}))

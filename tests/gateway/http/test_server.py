@@ -1,4 +1,4 @@
-"""What the web server of the admin port puts up with."""
+"""The web server of the admin port, with slow, broken and hostile clients."""
 
 import asyncio
 import contextlib
@@ -42,14 +42,14 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
 
 
-@pytest.mark.parametrize("said", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
-async def test_who_says_nothing_or_half_a_request_is_hung_up_on(
-    admin: Admin, monkeypatch: pytest.MonkeyPatch, said: bytes
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
+async def test_a_connection_without_a_whole_request_is_closed(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(server, "SILENCE_S_MAX", 0.05)
     async with admin_of(admin.broker) as url:
         reader, writer = await connected(url)
-        writer.write(said)
+        writer.write(sent)
         assert await reader.read() == b""
         writer.close()
 
@@ -68,7 +68,7 @@ async def asked(url: str, path: str) -> bytes:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
-async def test_half_open_requests_without_end_do_not_keep_health_and_metrics_from_being_answered(
+async def test_health_and_metrics_are_answered_during_many_half_open_requests(
     admin: Admin, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setattr(server, "CONNECTIONS_MAX", 20)
@@ -81,7 +81,7 @@ async def test_half_open_requests_without_end_do_not_keep_health_and_metrics_fro
             writer.close()
 
 
-async def test_an_address_with_too_many_connections_gets_health_alone_and_others_get_all(
+async def test_an_address_with_too_many_connections_gets_only_health_and_others_get_everything(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     limit = {"penstock.admin.max.connections.per.ip": "2"}
@@ -113,7 +113,9 @@ async def test_bad_http_is_answered_and_does_not_fill_the_log(
     assert "Traceback" not in caplog.text
 
 
-async def test_who_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_does_not_read_its_answer_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(server, "_LOOK_S", 0.01)
 
     async def much(_request: web.Request) -> web.StreamResponse:
@@ -149,15 +151,15 @@ async def test_a_compressed_body_is_never_inflated() -> None:
     assert bodies == [packed]
 
 
-def test_a_slow_reader_is_not_a_stuck_one() -> None:
-    readers, wire = server.Readers(), Wire()
+def test_a_slow_reader_is_not_disconnected() -> None:
+    readers, wire = server.Readers(), StalledTransport()
     for size_bytes in (9, 9, 9, 8, 8, 8, 8, 0, 8, 8, 8, 8):
         wire.size_bytes = size_bytes
         assert readers.stuck([wire]) == []
     assert readers.stuck([wire]) == [wire]
 
 
-class Wire(asyncio.WriteTransport):
+class StalledTransport(asyncio.WriteTransport):
     size_bytes = 0
 
     def get_write_buffer_size(self) -> int:
@@ -177,7 +179,7 @@ class Wire(asyncio.WriteTransport):
 async def test_an_aborted_upload_or_a_bad_body_leaves_nothing_in_the_log(
     caplog: pytest.LogCaptureFixture, body: bytes, *, is_read: bool, is_reset: bool
 ) -> None:
-    """Whether the handler reads the body, or has answered without."""
+    """Whether the handler reads the body, or answers without it."""
     arrived = asyncio.Event()
 
     async def upload(request: web.Request) -> web.StreamResponse:
@@ -198,7 +200,7 @@ async def test_an_aborted_upload_or_a_bad_body_leaves_nothing_in_the_log(
     assert warnings_in(caplog) == []
 
 
-async def test_a_scrape_that_hangs_up_early_leaves_nothing_in_the_log(
+async def test_a_scrape_that_disconnects_early_leaves_nothing_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def scrape() -> AsyncIterator[str]:
@@ -216,7 +218,7 @@ async def test_a_scrape_that_hangs_up_early_leaves_nothing_in_the_log(
     assert warnings_in(caplog) == []
 
 
-async def test_a_mistake_of_our_own_is_logged_once_in_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unhandled_error_is_logged_once_per_minute(caplog: pytest.LogCaptureFixture) -> None:
     async def broken(_request: web.Request) -> web.StreamResponse:
         raise RuntimeError("a mistake")
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from penstock.client.aio import Client
+from penstock.console import events as event_streams
 from penstock.gateway.http import stream
 from tests.gateway.http.admin import Admin, admin_of
 from tests.server.live import running_broker, until
@@ -23,7 +24,7 @@ class Events:
         self.last_id = ""
 
     async def next(self) -> tuple[str, Any]:
-        """Name and data of the next event; comments are passed over."""
+        """Name and data of the next event; comments are skipped."""
         name, data = "message", ""
         async for line in self.answer.content:
             field, _, value = line.decode().rstrip("\n").partition(": ")
@@ -53,7 +54,7 @@ async def following(http: aiohttp.ClientSession, path: str, last_id: str = "") -
         yield events
 
 
-async def test_records_come_as_they_are_stored(admin: Admin) -> None:
+async def test_records_are_sent_as_they_are_stored(admin: Admin) -> None:
     topic = await admin.topic()
     await admin.fill(topic, ["before"])
     async with following(admin.http, f"/topics/{topic}/stream") as events:
@@ -63,36 +64,34 @@ async def test_records_come_as_they_are_stored(admin: Admin) -> None:
         assert events.last_id == "0:3"
 
 
-@pytest.mark.parametrize(
-    ("start", "expected"),
-    [
-        ("earliest", "abc"),
-        ("start", "abc"),
-        ("0", "abc"),
-        ("1", "bc"),
-        ("offset:2", "c"),
-        ("-2", "bc"),
-        ("-1h", "abc"),
-        ("2026-01-31T12:00:00Z", "abc"),
-    ],
-)
+START_POSITIONS = {
+    "earliest": "abc",
+    "start": "abc",
+    "0": "abc",
+    "1": "bc",
+    "offset:2": "c",
+    "-2": "bc",
+    "-1h": "abc",
+    "2026-01-31T12:00:00Z": "abc",
+}
+
+
 @pytest.mark.parametrize("kind", ["stream", "records"])
-async def test_reading_begins_where_it_is_asked_to_in_the_words_of_the_command(
-    admin: Admin, start: str, expected: str, kind: str
-) -> None:
+@pytest.mark.parametrize("name", ["partition", "partitions"])
+async def test_reading_begins_at_any_position_of_the_command_line(admin: Admin, kind: str, name: str) -> None:
     topic = await admin.topic(partitions=2)
     await admin.fill(topic, list("abc"), 1)
-    for name in ("partition", "partitions"):
+    for start, expected in START_POSITIONS.items():
         path = f"/topics/{topic}/{kind}?from={start}&{name}=1"
         if kind == "records":
             status, document = await admin.get(path)
-            assert (status, [each["value"] for each in document["records"]]) == (200, list(expected))
+            assert (status, [each["value"] for each in document["records"]]) == (200, list(expected)), start
         else:
             async with following(admin.http, path) as events:
-                assert await events.values(len(expected)) == list(expected)
+                assert await events.values(len(expected)) == list(expected), start
 
 
-async def test_who_comes_back_misses_nothing_and_sees_nothing_twice(admin: Admin) -> None:
+async def test_a_resumed_stream_neither_skips_nor_repeats_records(admin: Admin) -> None:
     topic = await admin.topic(partitions=2)
     for partition in (0, 1):
         await admin.fill(topic, [f"{partition}-{n}" for n in range(20)], partition)
@@ -126,7 +125,7 @@ async def test_a_stream_is_resumed_after_a_restart_of_the_broker(tmp_path: Path)
                 last_id = events.last_id
 
 
-async def test_a_slow_reader_holds_up_nobody_and_misses_nothing(admin: Admin) -> None:
+async def test_a_slow_reader_delays_no_other_and_misses_nothing(admin: Admin) -> None:
     topic = await admin.topic()
     big = "x" * 100_000
     async with (
@@ -140,14 +139,14 @@ async def test_a_slow_reader_holds_up_nobody_and_misses_nothing(admin: Admin) ->
         assert [value.split(" ")[0] for value in first] == [str(n) for n in range(60)]
 
 
-async def test_silence_is_filled_with_comments(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_LOOK_S", 0.001)
+async def test_an_idle_stream_sends_comments(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_streams, "_LOOK_S", 0.001)
     topic = await admin.topic()
     async with following(admin.http, f"/topics/{topic}/stream") as events:
         assert await events.answer.content.readline() == b": still here\n"
 
 
-async def test_a_topic_that_is_deleted_ends_its_streams_with_a_problem(admin: Admin) -> None:
+async def test_a_deleted_topic_ends_its_streams_with_a_problem(admin: Admin) -> None:
     topic = await admin.topic()
     async with following(admin.http, f"/topics/{topic}/stream") as events:
         await admin.kafka.delete_topic(topic)
@@ -157,7 +156,7 @@ async def test_a_topic_that_is_deleted_ends_its_streams_with_a_problem(admin: Ad
             await events.next()
 
 
-async def test_what_cannot_be_followed_is_an_ordinary_answer(admin: Admin) -> None:
+async def test_an_invalid_stream_gets_an_ordinary_error_response(admin: Admin) -> None:
     topic = await admin.topic()
     assert (await admin.get("/topics/gateway-none/stream"))[0] == 404
     assert (await admin.get(f"/topics/{topic}/stream?partitions=3"))[0] == 404
@@ -168,8 +167,8 @@ async def test_what_cannot_be_followed_is_an_ordinary_answer(admin: Admin) -> No
     assert (status, "PARTITION:OFFSET" in problem["detail"]) == (400, True)
 
 
-async def test_readers_who_leave_are_noticed(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_LOOK_S", 0.001)
+async def test_disconnected_readers_are_noticed(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_streams, "_LOOK_S", 0.001)
     topic = await admin.topic()
     before = set(admin.broker.connections)
     async with following(admin.http, f"/topics/{topic}/stream"):
@@ -178,7 +177,7 @@ async def test_readers_who_leave_are_noticed(admin: Admin, monkeypatch: pytest.M
     await until(lambda: not of_the_stream & set(admin.broker.connections))
 
 
-async def test_one_reader_may_have_so_many_streams(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_streams_of_one_reader_are_limited(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "STREAMS_OF_ONE_MAX", 1)
     path = f"/topics/{await admin.topic()}/stream"
     async with (

@@ -5,6 +5,6 @@ from penstock.gateway.http.subscription_messages import read_message
 
 
 @pytest.mark.parametrize("offset", ["-1", "9223372036854775808", "[" * 5000 + "]" * 5000])
-def test_an_offset_that_cannot_be_is_refused(offset: str) -> None:
+def test_an_invalid_offset_is_refused(offset: str) -> None:
     with pytest.raises(Problem):
         read_message('{"type":"commit","offsets":[{"topic":"t","partition":0,"offset":' + offset + "}]}")

@@ -16,7 +16,7 @@ def test_an_offset_acknowledges_the_records_before_it_in_its_partition_only() ->
     assert window.room == 3
 
 
-def test_a_partition_that_is_given_up_takes_no_room_any_more() -> None:
+def test_a_removed_partition_no_longer_takes_room() -> None:
     window = Window(2)
     window.sent(A, 0)
     window.sent(B, 0)

@@ -10,7 +10,7 @@ from penstock.groups.base.epoch_group import EpochGroup
 from penstock.groups.base.errors import GroupError
 from penstock.groups.base.instant import Instant
 from penstock.groups.base.member import Client
-from penstock.groups.base.record_codec import GroupRecord
+from penstock.protocol.coordinator_records import TypedRecord
 
 BEGAN_MS = 1_000_000
 SESSION_MS = 45_000
@@ -57,8 +57,8 @@ class EpochDriver(Generic[G, S]):
         self.image = image_of(topics or {"a": 4})
         self.settings = settings
         self.now_ms = BEGAN_MS
-        self.log: list[GroupRecord] = []
-        self.written: list[GroupRecord] = []
+        self.log: list[TypedRecord] = []
+        self.written: list[TypedRecord] = []
         """The records of the last request."""
         self.refuses = False
         """Whether the log refuses everything."""
@@ -108,7 +108,7 @@ class EpochDriver(Generic[G, S]):
         return group
 
     @classmethod
-    def replay(cls, log: Iterable[GroupRecord]) -> Any:
+    def replay(cls, log: Iterable[TypedRecord]) -> Any:
         group = cls.make_group("g")
         for record in log:
             group.apply(*record)

@@ -4,8 +4,8 @@ from typing import cast
 
 import msgspec
 
+from penstock.groups.base.context import ConsumerSettings
 from penstock.groups.consumer import heartbeat, membership, subscription
-from penstock.groups.consumer.context import ConsumerSettings
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import LEAVE_STATIC_EPOCH
 from penstock.protocol.messages.consumer_group_heartbeat import (

@@ -1,12 +1,6 @@
 import pytest
 
-from penstock.groups.shard.records import (
-    decode_group,
-    decode_key,
-    decode_offset,
-    group_record,
-    offset_record,
-)
+from penstock.groups.shard.records import decode, group_record, offset_record
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.group_metadata_record import (
     GroupMetadataKey,
@@ -25,9 +19,7 @@ def test_an_offset_round_trips() -> None:
     record = offset_record(KEY, value, 99)
 
     assert record.key is not None
-    assert record.value is not None
-    assert decode_key(record.key) == KEY
-    assert decode_offset(record.value) == value
+    assert decode(record.key, record.value) == (KEY, value)
     assert record.timestamp == 99
 
 
@@ -36,7 +28,10 @@ def test_an_offset_with_an_expiry_time_is_written_in_the_version_that_has_one() 
 
     assert record.value is not None
     assert record.value[:2] == b"\x00\x01"
-    assert decode_offset(record.value).expire_timestamp == 123
+    assert record.key is not None
+    decoded = decode(record.key, record.value)
+    assert decoded is not None
+    assert decoded[1].expire_timestamp == 123
 
 
 def test_an_offset_is_written_as_kafka_writes_it() -> None:
@@ -58,9 +53,7 @@ def test_a_group_round_trips() -> None:
     record = group_record("g", value, 0)
 
     assert record.key == b"\x00\x02\x00\x01g"
-    assert record.value is not None
-    assert decode_key(record.key) == GroupMetadataKey(group="g")
-    assert decode_group(record.value) == value
+    assert decode(record.key, record.value) == (GroupMetadataKey(group="g"), value)
 
 
 def test_null_is_a_tombstone() -> None:
@@ -69,14 +62,14 @@ def test_null_is_a_tombstone() -> None:
 
 
 def test_the_first_brokers_key_of_an_offset_is_understood() -> None:
-    assert decode_key(b"\x00\x00\x00\x01g\x00\x01t\x00\x00\x00\x03") == KEY
+    assert decode(b"\x00\x00\x00\x01g\x00\x01t\x00\x00\x00\x03", None) == (KEY, None)
 
 
 def test_records_of_other_kinds_are_not_ours() -> None:
-    assert decode_key(b"\x00\x03\x00\x01g") is None
+    assert decode(b"\x00\x03\x00\x01g", None) is None
 
 
 @pytest.mark.parametrize("key", [b"\x00\x01\x00", b"\x00\x02"])
 def test_a_truncated_key_is_an_error(key: bytes) -> None:
     with pytest.raises(ProtocolError):
-        decode_key(key)
+        decode(key, None)

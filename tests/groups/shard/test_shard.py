@@ -14,7 +14,7 @@ from penstock.groups.shard import shard as shard_module
 from penstock.groups.shard.records import group_record
 from penstock.groups.shard.shard import GroupShard
 from penstock.groups.share import records as share_records
-from penstock.protocol.errors import ErrorCode
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, encode
 from penstock.protocol.messages.group_metadata_record import GroupMetadataValue, MemberMetadata
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
@@ -138,11 +138,14 @@ def test_the_last_record_of_a_group_counts_and_null_ends_it() -> None:
     assert replayed([*records, group_record("g", None, 0)]).groups == {}
 
 
-def test_a_record_that_cannot_be_read_is_skipped() -> None:
+def test_a_record_that_cannot_be_read_is_refused_and_changes_nothing() -> None:
     good = new_shard().commit(commits({("g", "t", 0): 7}), at(0)).records
-    bad = [NewRecord(b"\x00\x01\x00"), NewRecord(b"\x00\x02\x00\x01g", b"\x00\x63"), NewRecord(None, b"x")]
+    bad = [NewRecord(b"\x00\x01\x00"), NewRecord(b"\x00\x02\x00\x01g", b"\x00\x63")]
 
-    shard = replayed([*bad, *good, *bad])
+    shard = replayed([*good, NewRecord(None, b"x")])
+    for each in bad:
+        with pytest.raises(ProtocolError):
+            shard.replay(Record(9, 0, each.key, each.value), -1)
 
     value = shard.offsets.get("g", "t", 0)
     assert value is not None

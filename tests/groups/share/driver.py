@@ -1,8 +1,8 @@
 """Drives one share group as its service would."""
 
 from penstock.groups.base.assignment import Assignment, difference, union
+from penstock.groups.base.context import ShareSettings
 from penstock.groups.share import heartbeat
-from penstock.groups.share.context import ShareSettings
 from penstock.groups.share.group import ShareGroup
 from penstock.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.groups.base.record_codec import GroupRecord
 from penstock.groups.share.records import decode, encode
+from penstock.protocol.coordinator_records import TypedRecord
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.share_group_metadata_record import (
     ShareGroupMetadataKey,
@@ -13,7 +13,7 @@ from tests.groups.share.driver import Consumer, Driver
 
 
 def test_a_groups_epoch_is_written_as_kafka_writes_it() -> None:
-    group_record: GroupRecord = (
+    group_record: TypedRecord = (
         ShareGroupMetadataKey(group_id="g"),
         ShareGroupMetadataValue(epoch=3, metadata_hash=7),
     )
@@ -31,7 +31,7 @@ def test_every_record_of_a_group_round_trips() -> None:
     driver.share_coordinator_answers()
     member.beat()
     driver.leave("m1")
-    log: list[GroupRecord] = [*driver.log, *driver.group.tombstones()]
+    log: list[TypedRecord] = [*driver.log, *driver.group.tombstones()]
 
     for group_record in log:
         record = encode(group_record, 0)

@@ -46,7 +46,7 @@ class Asker:
     """Asks and keeps every answer under its label.
 
     A Kafka broker learns some time after its answer of what its controller has changed: `settle_s` gives it that time.
-    It also takes everybody for a broker; ours wants a proof of the cluster's `secret`.
+    It also accepts broker requests of any client; ours requires a proof of the cluster's `secret`.
     """
 
     def __init__(self, address: tuple[str, int], settle_s: float = 0.0, secret: bytes | None = None) -> None:
@@ -62,7 +62,7 @@ class Asker:
             self._socket = None
 
     def ask(self, label: str, api: str, version: int, **fields: Any) -> Any:
-        """Ask, note the answer as `api vN label`, and give it as it came."""
+        """Send a request, record the answer as `api vN label`, and return it unchanged."""
         answer = self.quietly(api, version, **fields)
         self.note(f"{api} v{version} {label}", answer)
         return answer
@@ -72,7 +72,7 @@ class Asker:
         self.answers[label] = comparable(answer)
 
     def quietly(self, api: str, version: int, **fields: Any) -> Any:
-        """Ask, again while the broker says that it is not ready; a closed connection is an answer."""
+        """Send a request, and retry while the broker is not ready; a closed connection is an answer."""
         until = time.monotonic() + _PATIENCE_S
         while True:
             answer = self._exchange(api, version, fields)
@@ -81,7 +81,7 @@ class Asker:
             time.sleep(0.05)
 
     def raw(self, label: str, frame: bytes) -> None:
-        """Send bytes that no codec would make."""
+        """Send bytes that no codec produces."""
         try:
             self.note(label, self._send_and_receive(frame).hex())
         except Closed:
@@ -104,7 +104,7 @@ class Asker:
         return plain(module.decode_response(body, version, position))
 
     def _prove(self, secret: bytes) -> None:
-        """Be a broker of the cluster."""
+        """Authenticate as a broker of the cluster."""
         self._exchange("SaslHandshake", 1, {"mechanism": NAME})
         steps = client_proof(bytes(32), lambda _cluster_id: secret)
         message = next(steps)
@@ -149,7 +149,7 @@ def plain(value: Any) -> Any:
 
 
 def comparable(value: Any, name: str = "") -> Any:
-    """The answer without what is this broker's own."""
+    """The answer without values that are specific to this broker."""
     if isinstance(value, dict):
         return {key: comparable(each, key) for key, each in value.items() if key not in _WORDS}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Where two answers differ, field by field."""
+"""The differences of two answers, field by field."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class FieldDifference(NamedTuple):
 
 
 def different_fields(kafkas: Any, ours: Any, path: str = "") -> Iterator[FieldDifference]:
-    """Lists are compared entry by entry when they are equally long, and else as a whole."""
+    """Lists are compared entry by entry if they have the same length, otherwise as a whole."""
     if isinstance(kafkas, dict) and isinstance(ours, dict):
         for name in kafkas | ours:
             inner = f"{path}.{name}" if path else name

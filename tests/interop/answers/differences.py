@@ -1,8 +1,8 @@
-"""Where Penstock answers otherwise than Kafka 4.3.1, each with its reason: the rows of docs/differences.md.
+"""Differences between the answers of Penstock and Kafka 4.3.1, with reasons: the rows of docs/differences.md.
 
 A row is about the answers whose label matches, and in them about the fields whose path matches, with these values; an
 empty path is the answer as a whole. `test_answers` fails for a difference without a row and for a row without one.
-After a change, write the page anew: `python -m tests.interop.answers.page`.
+After a change, rewrite the page: `python -m tests.interop.answers.page`.
 """
 
 import re
@@ -165,7 +165,7 @@ INTENDED: Final = (
 
 
 def shown(difference: FieldDifference) -> str:
-    """Both values in short: `…` stands for one that has fields or entries of its own."""
+    """Both values in short: `…` replaces one that has fields or entries of its own."""
     kafkas, ours = (
         "…" if isinstance(value, dict | list) else str(value)
         for value in (difference.kafkas, difference.ours)

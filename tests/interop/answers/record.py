@@ -5,8 +5,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from penstock_bench.peers.servers.kafka import KafkaServer
-from penstock_bench.peers.servers.running import free_port
+from penstock_bench.peers.cluster import Cluster, Site
+from penstock_bench.peers.products.kafka import Kafka
 from tests.interop.answers.asking import Asker
 from tests.interop.answers.recorded import write
 from tests.interop.answers.scenarios import SCENARIOS
@@ -16,12 +16,12 @@ _SETTLES_WITHIN_S = 0.1
 
 
 def main() -> int:
-    server = KafkaServer()
+    server = Kafka("Apache Kafka")
     if missing := server.missing():
         print(f"{server.name}: {missing}", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as directory:
-        running = server.start(directory, str(Path(directory) / "kafka.log"), free_port())
+        running = Cluster(server, Site(directory, lambda name: str(Path(directory) / name), 1))
         try:
             time.sleep(_SERVES_AFTER_S)
             asker = Asker(running.address, settle_s=_SETTLES_WITHIN_S)

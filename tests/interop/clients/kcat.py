@@ -29,7 +29,7 @@ class KcatClient:
         self._command = command
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """What kcat prints; raises with what it complains about when it fails."""
+        """The output of kcat; raises its error output when it fails."""
         done = subprocess.run(
             [self._command, "-b", self._bootstrap, "-m", "20", *arguments],
             input=stdin,
@@ -91,7 +91,7 @@ class KcatClient:
         return Message(message.key, message.value, headers)
 
     def readable(self, headers: Headers) -> Headers:
-        """kcat prints headers as one line of text: NULL for null, and nothing to tell a comma from a comma."""
+        """kcat prints headers as one line of text: NULL for null, and commas are not escaped."""
         line = b",".join(
             name.encode() + b"=" + (b"NULL" if value is None else value.partition(b"\0")[0])
             for name, value in headers
@@ -103,7 +103,7 @@ class KcatClient:
 
 
 class KcatAdmin:
-    """kcat's share of administration: looking."""
+    """The admin operations that kcat has: listing."""
 
     def __init__(self, client: KcatClient) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-// kafkajs through one door after another: sends a value and reads it back.
+// kafkajs with one login after another: sends a value and reads it back.
 import kafkajs from 'kafkajs'
 import { randomUUID } from 'node:crypto'
 
@@ -16,8 +16,8 @@ function clientFor ({ broker, authority, certificate, mechanism, user, password,
   return new Kafka({ clientId: 'interop', brokers: [broker], ssl, sasl, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
 }
 
-async function passThrough ({ topic, value, ...door }) {
-  const kafka = clientFor(door)
+async function roundTrip ({ topic, value, ...login }) {
+  const kafka = clientFor(login)
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
   try {
     await producer.connect()
@@ -43,4 +43,4 @@ async function read (kafka, topic, offset) {
   }
 }
 
-await serve({ passThrough }, async () => {})
+await serve({ roundTrip }, async () => {})

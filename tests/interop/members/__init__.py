@@ -1,4 +1,4 @@
-"""Group members, each an unmodified client in a process of its own that is told what to do by its arguments.
+"""Group members, each an unmodified client in a process of its own, controlled by its arguments.
 
 A member subscribes, reads, commits, and writes one JSON object a line:
     {"event": "assigned", "partitions": [0, 2]}

@@ -47,7 +47,7 @@ async def main() -> None:
 
 
 async def _commit(consumer: Any, offsets: Any) -> bool:
-    """Commit, again as long as only the coordinator is away; False when the group has moved on."""
+    """Commit, and retry while the coordinator is unavailable; False after a rebalance."""
     while True:
         try:
             await consumer.commit(offsets)

@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _rewind(consumer: Any, records: list[Any]) -> None:
-    """Read again what could not be committed: a cooperative member keeps partitions, and would go on behind it."""
+    """Read uncommitted records again: a cooperative member keeps partitions, and would continue after them."""
     kept = {(each.topic, each.partition) for each in consumer.assignment()}
     for record in reversed(records):  # the first of each partition is sought last
         if (record.topic(), record.partition()) in kept:
@@ -76,7 +76,7 @@ def _rewind(consumer: Any, records: list[Any]) -> None:
 
 
 def _commit(consumer: Any, offsets: list[Any]) -> bool:
-    """Commit, again while only the coordinator is away or the epoch is old; False when the group has moved on."""
+    """Commit, and retry while the coordinator is unavailable or the epoch is old; False after a rebalance."""
     while True:
         try:
             consumer.commit(offsets=offsets, asynchronous=False)

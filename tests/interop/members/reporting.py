@@ -1,4 +1,4 @@
-"""What the members written in Python share: their arguments, their lines, and when to stop."""
+"""Shared by the members written in Python: arguments, output lines, and the stop condition."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ class Arguments(msgspec.Struct, frozen=True):
     session_timeout_ms: int = 6000
     assignor: str = "range"
     instance_id: str | None = None
-    is_holding: bool = False  # of a share group: takes what it gets, and never decides on it
+    is_holding: bool = False  # of a share group: acquires records, and never acknowledges them
 
 
 def arguments() -> Arguments:

@@ -1,4 +1,4 @@
-"""A member of a share group (KIP-932), of confluent-kafka: it tells what it holds, accepts it, and tells that."""
+"""A member of a share group (KIP-932), of confluent-kafka: it acquires records and accepts them, and reports both."""
 
 from confluent_kafka import KafkaException, ShareConsumer
 
@@ -21,8 +21,8 @@ def main() -> None:
         records = [r for r in consumer.poll(reporting.POLL_S) if r.error() is None]
         if not records:
             continue
-        told = [(r.partition(), r.offset(), r.value()) for r in records]
-        reporting.processed(told, event="held")
+        held = [(r.partition(), r.offset(), r.value()) for r in records]
+        reporting.processed(held, event="held")
         if wanted.is_holding:
             stop.wait()
             continue

@@ -1,4 +1,4 @@
-"""Each client goes through a door, sends a value and reads it back, or says why it cannot."""
+"""Each client connects with a login, sends a value and reads it back, or raises its error."""
 
 import asyncio
 import contextlib
@@ -21,18 +21,18 @@ from kafka.net.sasl.oauth import AbstractTokenProvider as PythonTokenProvider
 
 from tests.interop.clients.javascript import NodeProcess
 from tests.interop.model import RequestRefused
-from tests.interop.security.doors import Door, Refused
+from tests.interop.security.logins import Login, Refused
 
 TIMEOUT_S = 15.0
 
-PassThrough = Callable[[Door, str, bytes], bytes]
+RoundTrip = Callable[[Login, str, bytes], bytes]
 """Sends a value to partition 0 of a topic and gives what it reads from there last. Raises `Refused`."""
 
 
 # -- confluent-kafka
 
 
-def confluent(door: Door, topic: str, value: bytes) -> bytes:
+def confluent(login: Login, topic: str, value: bytes) -> bytes:
     errors: list[str] = []
 
     def on_error(error: KafkaError) -> None:
@@ -43,24 +43,24 @@ def confluent(door: Door, topic: str, value: bytes) -> bytes:
             errors.append(error.str())
 
     config: dict[str, Any] = {
-        "bootstrap.servers": door.bootstrap,
-        "security.protocol": door.protocol,
-        "ssl.ca.location": str(door.authority),
+        "bootstrap.servers": login.bootstrap,
+        "security.protocol": login.protocol,
+        "ssl.ca.location": str(login.authority),
         "log_level": 0,
         "error_cb": on_error,
     }
-    if door.certificate is not None:
+    if login.certificate is not None:
         config |= {
-            "ssl.certificate.location": str(door.certificate),
-            "ssl.key.location": str(door.certificate),
+            "ssl.certificate.location": str(login.certificate),
+            "ssl.key.location": str(login.certificate),
         }
-    if door.mechanism == "OAUTHBEARER":
-        config |= {"sasl.mechanism": door.mechanism, "oauth_cb": lambda _: (door.token, time.time() + 600)}
-    elif door.mechanism:
+    if login.mechanism == "OAUTHBEARER":
+        config |= {"sasl.mechanism": login.mechanism, "oauth_cb": lambda _: (login.token, time.time() + 600)}
+    elif login.mechanism:
         config |= {
-            "sasl.mechanism": door.mechanism,
-            "sasl.username": door.user,
-            "sasl.password": door.password,
+            "sasl.mechanism": login.mechanism,
+            "sasl.username": login.user,
+            "sasl.password": login.password,
         }
     producer = Producer({**config, "message.timeout.ms": int(TIMEOUT_S * 1000)})
     producer.produce(topic, value, partition=0, on_delivery=on_delivery)
@@ -69,7 +69,7 @@ def confluent(door: Door, topic: str, value: bytes) -> bytes:
         pass
     if errors or len(producer):
         producer.purge()
-        raise Refused(errors[0] if errors else "nothing was heard")
+        raise Refused(errors[0] if errors else "no error was reported")
     consumer = Consumer({**config, "group.id": "unused", "enable.auto.commit": False})
     try:
         _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), TIMEOUT_S)
@@ -86,11 +86,11 @@ def confluent(door: Door, topic: str, value: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _logged(name: str) -> Iterator[io.StringIO]:
-    """What a library tells its log, where some say why they could not connect."""
+    """The log lines of a library; some libraries report a failed connection only there."""
     lines = io.StringIO()
     handler = logging.StreamHandler(lines)
     logger = logging.getLogger(name)
-    level = logger.level  # other tests let it say nothing
+    level = logger.level  # other tests silence it
     logger.setLevel(logging.WARNING)
     logger.addHandler(handler)
     try:
@@ -111,19 +111,19 @@ class _AioToken(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no
         return self._token
 
 
-def aiokafka(door: Door, topic: str, value: bytes) -> bytes:
-    async def pass_through() -> bytes:
+def aiokafka(login: Login, topic: str, value: bytes) -> bytes:
+    async def round_trip() -> bytes:
         settings: dict[str, Any] = {
-            "bootstrap_servers": door.bootstrap,
-            "security_protocol": door.protocol,
-            "ssl_context": _context(door),
+            "bootstrap_servers": login.bootstrap,
+            "security_protocol": login.protocol,
+            "ssl_context": _context(login),
         }
-        if door.mechanism:
+        if login.mechanism:
             settings |= {
-                "sasl_mechanism": door.mechanism,
-                "sasl_plain_username": door.user,
-                "sasl_plain_password": door.password,
-                "sasl_oauth_token_provider": _AioToken(door.token) if door.token else None,
+                "sasl_mechanism": login.mechanism,
+                "sasl_plain_username": login.user,
+                "sasl_plain_password": login.password,
+                "sasl_oauth_token_provider": _AioToken(login.token) if login.token else None,
             }
         producer = AIOKafkaProducer(**settings)
         try:
@@ -145,17 +145,17 @@ def aiokafka(door: Door, topic: str, value: bytes) -> bytes:
 
     with _logged("aiokafka") as logged:
         try:
-            return asyncio.run(asyncio.wait_for(pass_through(), TIMEOUT_S))
+            return asyncio.run(asyncio.wait_for(round_trip(), TIMEOUT_S))
         except AioKafkaError as error:
             raise Refused(f"{type(error).__name__}: {error}; {logged.getvalue()}") from error
 
 
-def _context(door: Door) -> ssl.SSLContext | None:
-    if not door.protocol.endswith("SSL"):
+def _context(login: Login) -> ssl.SSLContext | None:
+    if not login.protocol.endswith("SSL"):
         return None
-    context = ssl.create_default_context(cafile=str(door.authority))
-    if door.certificate is not None:
-        context.load_cert_chain(door.certificate)
+    context = ssl.create_default_context(cafile=str(login.authority))
+    if login.certificate is not None:
+        context.load_cert_chain(login.certificate)
     return context
 
 
@@ -170,29 +170,29 @@ class _PythonToken(PythonTokenProvider):  # type: ignore[misc]  # kafka-python h
         return self._token
 
 
-def kafka_python(door: Door, topic: str, value: bytes) -> bytes:
+def kafka_python(login: Login, topic: str, value: bytes) -> bytes:
     settings: dict[str, Any] = {
-        "bootstrap_servers": door.bootstrap,
-        "security_protocol": door.protocol,
-        "ssl_cafile": str(door.authority),
-        "bootstrap_timeout_ms": 500,  # it tries again until then, whatever it was told
+        "bootstrap_servers": login.bootstrap,
+        "security_protocol": login.protocol,
+        "ssl_cafile": str(login.authority),
+        "bootstrap_timeout_ms": 500,  # it retries until then after any error
     }
-    if door.certificate is not None:
-        settings |= {"ssl_certfile": str(door.certificate), "ssl_keyfile": str(door.certificate)}
-    if door.mechanism:
-        settings["sasl_mechanism"] = door.mechanism
-    if door.token:
-        settings["sasl_oauth_token_provider"] = _PythonToken(door.token)
-    elif door.mechanism:
-        settings |= {"sasl_plain_username": door.user, "sasl_plain_password": door.password}
+    if login.certificate is not None:
+        settings |= {"ssl_certfile": str(login.certificate), "ssl_keyfile": str(login.certificate)}
+    if login.mechanism:
+        settings["sasl_mechanism"] = login.mechanism
+    if login.token:
+        settings["sasl_oauth_token_provider"] = _PythonToken(login.token)
+    elif login.mechanism:
+        settings |= {"sasl_plain_username": login.user, "sasl_plain_password": login.password}
     with _logged("kafka") as logged:
         try:
-            return _python_pass_through(settings, topic, value)
+            return _python_round_trip(settings, topic, value)
         except PythonKafkaError as error:
             raise Refused(f"{type(error).__name__}: {error}; {logged.getvalue()}") from error
 
 
-def _python_pass_through(settings: dict[str, Any], topic: str, value: bytes) -> bytes:
+def _python_round_trip(settings: dict[str, Any], topic: str, value: bytes) -> bytes:
     producer = KafkaProducer(**settings, max_block_ms=int(TIMEOUT_S * 1000))
     try:
         producer.send(topic, value, partition=0).get(TIMEOUT_S)
@@ -213,25 +213,25 @@ def _python_pass_through(settings: dict[str, Any], topic: str, value: bytes) -> 
 
 
 class KafkaJs:
-    """One node process for all doors; its client is made anew for each."""
+    """One node process for all logins, with a new client for each."""
 
     def __init__(self, process: NodeProcess) -> None:
         self._process = process
 
-    def __call__(self, door: Door, topic: str, value: bytes) -> bytes:
-        tls = door.protocol.endswith("SSL")
+    def __call__(self, login: Login, topic: str, value: bytes) -> bytes:
+        tls = login.protocol.endswith("SSL")
         try:
             read: str = self._process.ask(
-                "passThrough",
+                "roundTrip",
                 topic=topic,
                 value=value.decode(),
-                broker=door.bootstrap,
-                authority=door.authority.read_text() if tls else None,
-                certificate=door.certificate.read_text() if door.certificate else None,
-                mechanism=door.mechanism.lower(),
-                user=door.user,
-                password=door.password,
-                token=door.token,
+                broker=login.bootstrap,
+                authority=login.authority.read_text() if tls else None,
+                certificate=login.certificate.read_text() if login.certificate else None,
+                mechanism=login.mechanism.lower(),
+                user=login.user,
+                password=login.password,
+                token=login.token,
             )
         except RequestRefused as error:
             raise Refused(str(error)) from error

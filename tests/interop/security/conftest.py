@@ -1,4 +1,4 @@
-"""One broker with a door of each kind, and the clients that try them."""
+"""One broker with a listener of each kind, and the clients that connect to it."""
 
 import itertools
 import json
@@ -19,8 +19,8 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet
 
 from tests.interop.clients.javascript import NodeProcess
-from tests.interop.security.clients import KafkaJs, PassThrough, aiokafka, confluent, kafka_python
-from tests.interop.security.doors import Door
+from tests.interop.security.clients import KafkaJs, RoundTrip, aiokafka, confluent, kafka_python
+from tests.interop.security.logins import Login
 from tests.support.broker import BrokerProcess, free_port
 from tests.support.certificates import Certificate, authority
 from tools.setup_interop import NODE
@@ -37,8 +37,8 @@ PROTOCOLS = {
 USER, PASSWORD = "alice", 'a "secret", = of alice'
 
 
-class House:
-    """The broker and all that its guests need."""
+class SecuredBroker:
+    """The broker, and the credentials of its clients."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -103,9 +103,9 @@ class House:
         }
         return jwt.encode({"alg": "ES256", "kid": "one"}, claims, self._signer)
 
-    def door(self, listener: str, mechanism: str = "") -> Door:
-        """One that opens."""
-        return Door(
+    def login(self, listener: str, mechanism: str = "") -> Login:
+        """A valid login."""
+        return Login(
             protocol=PROTOCOLS[listener],
             bootstrap=f"127.0.0.1:{self._ports[listener]}",
             authority=self.authority,
@@ -118,8 +118,8 @@ class House:
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    made = House(tmp_path_factory.mktemp("house"))
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    made = SecuredBroker(tmp_path_factory.mktemp("secured_broker"))
     made.broker.start()
     try:
         made.add_user()
@@ -129,8 +129,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 @pytest.fixture(scope="session")
-def passers(house: House) -> Iterator[dict[str, PassThrough]]:
-    node = NodeProcess(str(NODE), "security.js", house.broker.bootstrap)
+def clients(secured_broker: SecuredBroker) -> Iterator[dict[str, RoundTrip]]:
+    node = NodeProcess(str(NODE), "security.js", secured_broker.broker.bootstrap)
     yield {
         "confluent-kafka": confluent,
         "aiokafka": aiokafka,
@@ -140,5 +140,5 @@ def passers(house: House) -> Iterator[dict[str, PassThrough]]:
     node.close()
 
 
-def changed(door: Door, **changes: object) -> Door:
-    return msgspec.structs.replace(door, **changes)
+def changed(login: Login, **changes: object) -> Login:
+    return msgspec.structs.replace(login, **changes)

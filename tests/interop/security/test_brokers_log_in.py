@@ -1,4 +1,4 @@
-"""Brokers show each other who they are: a cluster over TLS and SCRAM, started, and again after all were down."""
+"""Brokers authenticate each other: a cluster over TLS and SCRAM, started, and restarted after all were down."""
 
 import socket
 import ssl
@@ -19,7 +19,7 @@ PASSWORD = "brokers-secret"
 
 
 class Cluster:
-    """Nodes from 1 on. All have the same authority, user and password, unless they are told otherwise."""
+    """Nodes from 1 on. All have the same authority, user and password by default."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -30,7 +30,7 @@ class Cluster:
     def node(
         self, number: int, *, password: str = PASSWORD, issuer: Certificate | None = None
     ) -> BrokerProcess:
-        """A node that is new to the cluster, or one of it that returns and needs nobody to join."""
+        """A new node of the cluster, or a returning one, which needs no node to join through."""
         known = self.nodes.get(number)
         port = free_port() if known is None else known.port
         trusted = issuer or self.issuer
@@ -88,7 +88,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
                 node.kill()
 
 
-def test_what_was_written_is_there_after_all_brokers_were_down(cluster: Cluster) -> None:
+def test_records_survive_a_restart_of_all_brokers(cluster: Cluster) -> None:
     admin = AdminClient(cluster.client())
     admin.create_topics([NewTopic("t", 1, 3, config={"min.insync.replicas": "3"})])["t"].result(30)
     errors: list[object] = []
@@ -100,7 +100,7 @@ def test_what_was_written_is_there_after_all_brokers_were_down(cluster: Cluster)
         node.kill()
     for number in cluster.nodes:
         cluster.nodes[number] = cluster.node(number)
-    # None of them knows the metadata until they have elected a leader, and for that they must let each other in.
+    # None of them has the metadata before a leader is elected, and for that they must accept each other's logins.
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(lambda node: node.start(), cluster.nodes.values()))
     consumer = Consumer({**cluster.client(), "group.id": "g"})
@@ -111,7 +111,7 @@ def test_what_was_written_is_there_after_all_brokers_were_down(cluster: Cluster)
     consumer.close()
 
 
-def test_every_broker_takes_a_new_certificate_while_it_runs(cluster: Cluster, tmp_path: Path) -> None:
+def test_every_broker_reloads_a_new_certificate_while_it_runs(cluster: Cluster, tmp_path: Path) -> None:
     admin = AdminClient(cluster.client())
     for number, node in cluster.nodes.items():
         before = cluster.certificate_of(node)
@@ -127,10 +127,10 @@ def test_a_broker_with_a_wrong_password_does_not_join(cluster: Cluster) -> None:
     intruder = cluster.node(4, password="guessed-secret")
     with pytest.raises(BrokerFailed) as failed:
         intruder.start()
-    said = str(failed.value).rpartition("---")[2]
-    assert "cannot join the cluster of" in said
-    assert "invalid credentials" in said
-    line = next(each for each in said.splitlines() if each.startswith("penstock: "))
+    output = str(failed.value).rpartition("---")[2]
+    assert "cannot join the cluster of" in output
+    assert "invalid credentials" in output
+    line = next(each for each in output.splitlines() if each.startswith("penstock: "))
     assert "guessed-secret" not in line
 
 

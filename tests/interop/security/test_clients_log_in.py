@@ -1,17 +1,17 @@
-"""Unmodified clients over TLS and with every login they have; and what they say when they are not let in."""
+"""Unmodified clients over TLS and with every SASL mechanism they have, and their errors when a login is refused."""
 
 import time
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from tests.interop.security.clients import PassThrough
-from tests.interop.security.conftest import MECHANISMS, PASSWORD, House, changed
-from tests.interop.security.doors import Refused
+from tests.interop.security.clients import RoundTrip
+from tests.interop.security.conftest import MECHANISMS, PASSWORD, SecuredBroker, changed
+from tests.interop.security.logins import Refused
 from tests.support.certificates import authority
 
 CLIENTS = ("confluent-kafka", "aiokafka", "kafka-python", "kafkajs")
-DOORS = [
+LOGINS = [
     ("SSL", ""),
     ("MUTUAL", ""),
     *(("SASL_PLAINTEXT", mechanism) for mechanism in MECHANISMS),
@@ -20,47 +20,53 @@ DOORS = [
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-@pytest.mark.parametrize(("listener", "mechanism"), DOORS)
-def test_a_client_that_shows_what_is_asked_for_sends_and_reads(
-    house: House, passers: dict[str, PassThrough], name: str, listener: str, mechanism: str
+@pytest.mark.parametrize(("listener", "mechanism"), LOGINS)
+def test_a_client_with_valid_credentials_sends_and_reads(
+    secured_broker: SecuredBroker, clients: dict[str, RoundTrip], name: str, listener: str, mechanism: str
 ) -> None:
     value = f"{name} {listener} {mechanism}".encode()
-    assert passers[name](house.door(listener, mechanism), house.new_topic(), value) == value
+    assert (
+        clients[name](secured_broker.login(listener, mechanism), secured_broker.new_topic(), value) == value
+    )
 
 
-def test_a_client_whose_login_runs_out_renews_it_and_loses_nothing(house: House) -> None:
-    door = house.door("SHORT", "SCRAM-SHA-256")
-    topic = house.new_topic()
-    heard: list[str] = []
+def test_a_client_reauthenticates_before_its_login_expires_and_loses_nothing(
+    secured_broker: SecuredBroker,
+) -> None:
+    login = secured_broker.login("SHORT", "SCRAM-SHA-256")
+    topic = secured_broker.new_topic()
+    errors: list[str] = []
     producer = Producer(
         {
-            "bootstrap.servers": door.bootstrap,
-            "security.protocol": door.protocol,
-            "sasl.mechanism": door.mechanism,
-            "sasl.username": door.user,
-            "sasl.password": door.password,
+            "bootstrap.servers": login.bootstrap,
+            "security.protocol": login.protocol,
+            "sasl.mechanism": login.mechanism,
+            "sasl.username": login.user,
+            "sasl.password": login.password,
             "linger.ms": 0,
             "log_level": 0,
-            "error_cb": lambda error: heard.append(error.str()),
+            "error_cb": lambda error: errors.append(error.str()),
         }
     )
     delivered: list[object] = []
-    ends = time.monotonic() + 1.8  # the first login has run out by then
+    ends = time.monotonic() + 1.8  # the first login has expired by then
     while time.monotonic() < ends:
         producer.produce(topic, b"x", on_delivery=lambda error, _message: delivered.append(error))
         assert producer.flush(10) == 0
     assert set(delivered) == {None}
-    assert heard == []
+    assert errors == []
 
 
-def refusal(house: House, passer: PassThrough, **changes: object) -> str:
-    """What a client says at a door that does not open for it; nothing of what it sent gets through."""
+def refusal(secured_broker: SecuredBroker, client: RoundTrip, **changes: object) -> str:
+    """The error of a client whose login is refused; none of its records is stored."""
     listener = str(changes.pop("listener", "SASL_PLAINTEXT"))
     mechanism = str(changes.pop("mechanism", ""))
-    topic = house.new_topic()
+    topic = secured_broker.new_topic()
     with pytest.raises(Refused) as refused:
-        passer(changed(house.door(listener, mechanism), **changes), topic, b"let me in")
-    consumer = Consumer({"bootstrap.servers": house.broker.bootstrap, "group.id": "g", "log_level": 0})
+        client(changed(secured_broker.login(listener, mechanism), **changes), topic, b"refused")
+    consumer = Consumer(
+        {"bootstrap.servers": secured_broker.broker.bootstrap, "group.id": "g", "log_level": 0}
+    )
     assert consumer.get_watermark_offsets(TopicPartition(topic, 0), 10) == (0, 0)
     consumer.close()
     return str(refused.value)
@@ -68,42 +74,44 @@ def refusal(house: House, passer: PassThrough, **changes: object) -> str:
 
 @pytest.mark.parametrize("name", CLIENTS)
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
-def test_a_wrong_password_is_told_and_lets_nothing_through(
-    house: House, passers: dict[str, PassThrough], name: str, mechanism: str
+def test_a_wrong_password_is_reported_and_no_record_is_stored(
+    secured_broker: SecuredBroker, clients: dict[str, RoundTrip], name: str, mechanism: str
 ) -> None:
-    said = refusal(house, passers[name], mechanism=mechanism, password="wrong")
-    assert "authentication" in said.lower()
+    error = refusal(secured_broker, clients[name], mechanism=mechanism, password="wrong")
+    assert "authentication" in error.lower()
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_an_expired_token_is_told_and_lets_nothing_through(
-    house: House, passers: dict[str, PassThrough], name: str
+def test_an_expired_token_is_reported_and_no_record_is_stored(
+    secured_broker: SecuredBroker, clients: dict[str, RoundTrip], name: str
 ) -> None:
-    said = refusal(house, passers[name], mechanism="OAUTHBEARER", token=house.token(expires_in_s=-60))
-    assert "invalid_token" in said or "authentication" in said.lower()
+    error = refusal(
+        secured_broker, clients[name], mechanism="OAUTHBEARER", token=secured_broker.token(expires_in_s=-60)
+    )
+    assert "invalid_token" in error or "authentication" in error.lower()
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_broker_of_an_unknown_authority_is_not_talked_to(
-    house: House, passers: dict[str, PassThrough], name: str
+def test_a_client_refuses_a_broker_of_an_unknown_authority(
+    secured_broker: SecuredBroker, clients: dict[str, RoundTrip], name: str
 ) -> None:
-    other = authority("Somebody else").write_certificate(house.directory / "other-ca.pem")
-    said = refusal(house, passers[name], listener="SSL", authority=other)
-    assert "certificate" in said.lower()
+    other = authority("Somebody else").write_certificate(secured_broker.directory / "other-ca.pem")
+    error = refusal(secured_broker, clients[name], listener="SSL", authority=other)
+    assert "certificate" in error.lower()
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_client_without_the_certificate_that_is_asked_for_is_not_let_in(
-    house: House, passers: dict[str, PassThrough], name: str
+def test_a_client_without_the_required_certificate_is_refused(
+    secured_broker: SecuredBroker, clients: dict[str, RoundTrip], name: str
 ) -> None:
-    refusal(house, passers[name], listener="MUTUAL", certificate=None)
+    refusal(secured_broker, clients[name], listener="MUTUAL", certificate=None)
 
 
-def test_nothing_secret_is_in_the_brokers_log(house: House) -> None:
-    logged = house.broker.log_tail(10_000_000)
+def test_nothing_secret_is_in_the_brokers_log(secured_broker: SecuredBroker) -> None:
+    logged = secured_broker.broker.log_tail(10_000_000)
     lines = [
         line for line in logged.splitlines() if not line.startswith("--- ")
-    ]  # the command, told by the test
-    assert any("failed to log in" in line for line in lines)
-    for secret in (PASSWORD, "wrong", house.token()[:40]):
+    ]  # the command line, written by the test
+    assert any("Failed authentication" in line for line in lines)
+    for secret in (PASSWORD, "wrong", secured_broker.token()[:40]):
         assert not [line for line in lines if secret in line]

@@ -1,4 +1,4 @@
-"""Users who log in, and what ACLs allow them: unmodified clients over SASL against a broker that trusts nobody."""
+"""ACLs of logged-in users: unmodified clients over SASL, and a broker that allows nothing without an ACL."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,15 +11,15 @@ from confluent_kafka.admin import ResourceType as Resource
 
 from penstock.cli.main import run
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
-from tests.interop.security.clients import PassThrough
-from tests.interop.security.doors import Door, Refused
+from tests.interop.security.clients import RoundTrip
+from tests.interop.security.logins import Login, Refused
 from tests.support.broker import BrokerProcess, free_port
 
 TIMEOUT_S = 30.0
 CLIENTS = ("confluent-kafka", "aiokafka", "kafka-python", "kafkajs")
 
 
-class Town:
+class AclBroker:
     """A broker with two users: `admin`, who may do anything, and `alice`, who may do nothing yet."""
 
     def __init__(self, broker: BrokerProcess, port: int) -> None:
@@ -37,8 +37,8 @@ class Town:
             **{key.replace("_", "."): value for key, value in more.items()},
         }
 
-    def door(self, user: str) -> Door:
-        return Door(
+    def login(self, user: str) -> Login:
+        return Login(
             protocol="SASL_PLAINTEXT",
             bootstrap=self.bootstrap,
             authority=Path(),
@@ -65,7 +65,7 @@ class Town:
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+def acl_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AclBroker]:
     plain, sasl = free_port(), free_port()
     listeners = f"PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{sasl}"
     settings = {
@@ -78,17 +78,17 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
         "offsets.topic.num.partitions": "1",
         "transaction.state.log.num.partitions": "1",
     }
-    directory = tmp_path_factory.mktemp("town")
+    directory = tmp_path_factory.mktemp("acl_broker")
     broker = BrokerProcess(directory, port=plain, settings=settings, arguments=["--listen", listeners])
     broker.start()
     try:
-        yield Town(broker, sasl)
+        yield AclBroker(broker, sasl)
     finally:
         broker.stop()
 
 
-def new_topic(town: Town, name: str) -> str:
-    admin = AdminClient(town.settings("admin"))
+def new_topic(acl_broker: AclBroker, name: str) -> str:
+    admin = AdminClient(acl_broker.settings("admin"))
     admin.create_topics([NewTopic(name, 1, 1)])[name].result(TIMEOUT_S)
     return name
 
@@ -97,22 +97,22 @@ def refusal(error: KafkaException) -> str:
     return str(error.args[0].name())
 
 
-def in_a_transaction(town: Town, topic: str) -> None:
-    producer = Producer(town.settings("alice", transactional_id="alice-1"))
+def in_a_transaction(acl_broker: AclBroker, topic: str) -> None:
+    producer = Producer(acl_broker.settings("alice", transactional_id="alice-1"))
     producer.init_transactions(TIMEOUT_S)
     producer.begin_transaction()
-    told: list[KafkaError | None] = []
-    producer.produce(topic, b"v", on_delivery=lambda error, _message: told.append(error))
+    errors: list[KafkaError | None] = []
+    producer.produce(topic, b"v", on_delivery=lambda error, _message: errors.append(error))
     assert producer.flush(TIMEOUT_S) == 0
-    if told[0] is not None:
-        raise KafkaException(told[0])
+    if errors[0] is not None:
+        raise KafkaException(errors[0])
     producer.commit_transaction(TIMEOUT_S)
 
 
-def consumed(town: Town, topic: str, group: str) -> bytes:
+def consumed(acl_broker: AclBroker, topic: str, group: str) -> bytes:
     """The first record that is read in the group; its offset is committed."""
     consumer = Consumer(
-        town.settings("alice", group_id=group, auto_offset_reset="earliest", enable_auto_commit=False)
+        acl_broker.settings("alice", group_id=group, auto_offset_reset="earliest", enable_auto_commit=False)
     )
     try:
         consumer.subscribe([topic])
@@ -129,66 +129,70 @@ def consumed(town: Town, topic: str, group: str) -> bytes:
         consumer.close()
 
 
-def test_a_transactional_producer_needs_its_id_and_its_topic(town: Town) -> None:
-    topic = new_topic(town, "paid")
+def test_a_transactional_producer_needs_its_id_and_its_topic(acl_broker: AclBroker) -> None:
+    topic = new_topic(acl_broker, "paid")
     with pytest.raises(KafkaException) as refused:
-        in_a_transaction(town, topic)
+        in_a_transaction(acl_broker, topic)
     assert refusal(refused.value) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-    town.allow_alice("--operation", "write", "--transactional-id", "alice-1")
+    acl_broker.allow_alice("--operation", "write", "--transactional-id", "alice-1")
     with pytest.raises(KafkaException) as refused:
-        in_a_transaction(town, topic)
+        in_a_transaction(acl_broker, topic)
     assert refusal(refused.value) == "TOPIC_AUTHORIZATION_FAILED"
-    town.allow_alice("--producer", "--topic", topic)
-    in_a_transaction(town, topic)
+    acl_broker.allow_alice("--producer", "--topic", topic)
+    in_a_transaction(acl_broker, topic)
 
 
-def test_a_consumer_needs_its_topic_and_its_group(town: Town) -> None:
-    topic = new_topic(town, "sent")
-    producer = Producer(town.settings("admin"))
+def test_a_consumer_needs_its_topic_and_its_group(acl_broker: AclBroker) -> None:
+    topic = new_topic(acl_broker, "sent")
+    producer = Producer(acl_broker.settings("admin"))
     producer.produce(topic, b"v")
     assert producer.flush(TIMEOUT_S) == 0
     with pytest.raises(KafkaException) as refused:
-        consumed(town, topic, "readers")
+        consumed(acl_broker, topic, "readers")
     assert refusal(refused.value) in ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
-    town.allow_alice("--consumer", "--topic", "se", "--group", "read", "--resource-pattern-type", "prefixed")
-    assert consumed(town, topic, "readers") == b"v"
+    acl_broker.allow_alice(
+        "--consumer", "--topic", "se", "--group", "read", "--resource-pattern-type", "prefixed"
+    )
+    assert consumed(acl_broker, topic, "readers") == b"v"
 
 
-def test_what_is_revoked_is_refused_to_who_is_logged_in(town: Town) -> None:
-    topic = new_topic(town, "lent")
-    town.allow_alice("--producer", "--topic", topic)
-    producer = Producer(town.settings("alice", linger_ms=0))
+def test_a_revoked_permission_applies_to_a_logged_in_client(acl_broker: AclBroker) -> None:
+    topic = new_topic(acl_broker, "lent")
+    acl_broker.allow_alice("--producer", "--topic", topic)
+    producer = Producer(acl_broker.settings("alice", linger_ms=0))
 
     def outcome() -> str | None:
-        told: list[str | None] = []
-        producer.produce(topic, b"v", on_delivery=lambda error, _message: told.append(error and error.name()))
+        errors: list[str | None] = []
+        producer.produce(
+            topic, b"v", on_delivery=lambda error, _message: errors.append(error and error.name())
+        )
         assert producer.flush(TIMEOUT_S) == 0
-        return told[0]
+        return errors[0]
 
     assert outcome() is None
-    town.forget(topic)
+    acl_broker.forget(topic)
     assert outcome() == "TOPIC_AUTHORIZATION_FAILED"
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_every_client_is_served_while_it_may_and_told_clearly_when_it_may_not(
-    town: Town, passers: dict[str, PassThrough], name: str
+def test_every_client_is_served_while_it_is_allowed_and_gets_a_clear_error_when_it_is_not(
+    acl_broker: AclBroker, clients: dict[str, RoundTrip], name: str
 ) -> None:
-    topic = new_topic(town, f"kept-{name}")
-    town.allow_alice("--operation", "read", "--operation", "write", "--topic", topic, "--group", "*")
-    assert passers[name](town.door("alice"), topic, b"v") == b"v"
-    town.forget(topic)
+    topic = new_topic(acl_broker, f"kept-{name}")
+    acl_broker.allow_alice("--operation", "read", "--operation", "write", "--topic", topic, "--group", "*")
+    assert clients[name](acl_broker.login("alice"), topic, b"v") == b"v"
+    acl_broker.forget(topic)
     with pytest.raises(Refused) as refused:
-        passers[name](town.door("alice"), topic, b"not this")
+        clients[name](acl_broker.login("alice"), topic, b"not this")
     assert "authoriz" in str(refused.value).lower()
-    assert passers[name](town.door("admin"), topic, b"next") == b"next"
-    consumer = Consumer(town.settings("admin", group_id="unused"))
+    assert clients[name](acl_broker.login("admin"), topic, b"next") == b"next"
+    consumer = Consumer(acl_broker.settings("admin", group_id="unused"))
     assert consumer.get_watermark_offsets(TopicPartition(topic, 0), TIMEOUT_S) == (0, 2)
     consumer.close()
 
 
-def test_who_does_not_log_in_is_nobody(town: Town) -> None:
-    admin = AdminClient({"bootstrap.servers": town.broker.bootstrap, "log_level": 0})
+def test_a_client_without_a_login_is_anonymous(acl_broker: AclBroker) -> None:
+    admin = AdminClient({"bootstrap.servers": acl_broker.broker.bootstrap, "log_level": 0})
     with pytest.raises(KafkaException) as refused:
         admin.create_topics([NewTopic("mine", 1, 1)])["mine"].result(TIMEOUT_S)
     assert refusal(refused.value) == "TOPIC_AUTHORIZATION_FAILED"

@@ -63,7 +63,7 @@ def test_every_header_field_is_parsed() -> None:
     assert header.delete_horizon_ms is None
 
 
-def test_a_delete_horizon_stands_in_the_base_timestamp() -> None:
+def test_a_delete_horizon_is_stored_in_the_base_timestamp() -> None:
     assert header_with(attributes=0x40, base_timestamp=77).delete_horizon_ms == 77
 
 
@@ -107,7 +107,7 @@ def test_a_partial_last_batch_ends_the_iteration_and_is_an_error_when_strict(lef
         list(iter_batches_strict(torn))
 
 
-def test_strict_iteration_takes_what_is_whole() -> None:
+def test_strict_iteration_returns_whole_batches() -> None:
     assert [position for position, _ in iter_batches_strict(batch_of(1) * 2)] == [0, len(batch_of(1))]
     assert list(iter_batches_strict(b"")) == []
 
@@ -121,7 +121,7 @@ def test_an_impossible_magic_or_length_is_corrupt(position: int, value: int) -> 
         list(iter_batches(batch))
 
 
-def test_the_crc_sees_a_flip_of_any_bit_that_it_covers() -> None:
+def test_the_crc_detects_a_flip_of_any_bit_that_it_covers() -> None:
     batch = bytearray(batch_of(2))
     assert crc_is_valid(batch, 0, len(batch))
     for position in range(17, len(batch)):

@@ -56,7 +56,6 @@ def test_a_malformed_control_key_is_corrupt(key: bytes | None) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        (b"\x00\x00\x00\x02", b"\x00\x00\x00\x00\x00\x01"),
         (b"\x00\x00\x00\x01", None),
         (b"\x00\x00\x00\x01", b"\x00\x00\x00\x00\x00"),
         (b"\x00\x00\x00\x01", b"\xff\xff\x00\x00\x00\x01"),
@@ -65,3 +64,7 @@ def test_a_malformed_control_key_is_corrupt(key: bytes | None) -> None:
 def test_a_malformed_marker_is_corrupt(key: bytes, value: bytes | None) -> None:
     with pytest.raises(CorruptRecords):
         decode_end_txn_marker(key, value)
+
+
+def test_a_control_record_of_another_type_is_no_marker() -> None:
+    assert decode_end_txn_marker(b"\x00\x00\x00\x02", b"\x00\x00\x00\x00\x00\x01") is None

@@ -8,13 +8,13 @@ from crc32c import crc32c as reference
 from penstock.protocol.records.crc import crc32c
 
 
-def test_it_is_the_packages_function() -> None:
+def test_the_function_is_the_packages_own() -> None:
     for data in (b"", b"123456789", bytes(range(256)) * 9):
         assert crc32c(data) == crc32c(memoryview(bytearray(data))) == reference(data)
     assert crc32c(b"123456789") == 0xE3069283
 
 
-def test_importing_the_broker_looks_up_no_installed_packages() -> None:
+def test_importing_the_broker_reads_no_package_metadata() -> None:
     """It is a tenth of the time that a broker takes to start."""
     code = "import sys, penstock.server.broker; print('importlib.metadata' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""What other clients build is read here, and the other way round, for every codec."""
+"""Batches of other clients are read here, and ours by them, for every codec."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def expected_of(records: list[NewRecord], base_offset: int = 0) -> list[Record]:
 @pytest.mark.parametrize("name", OTHERS)
 @settings(max_examples=60)
 @given(records=record_lists, codec=st.sampled_from(list(Codec)))
-def test_what_another_client_builds_is_decoded_and_valid(
+def test_batches_of_another_client_are_decoded_and_valid(
     name: str, records: list[NewRecord], codec: Codec
 ) -> None:
     batch = build_with(OTHERS[name], records, codec)
@@ -68,9 +68,7 @@ def test_what_another_client_builds_is_decoded_and_valid(
 @pytest.mark.parametrize("name", OTHERS)
 @settings(max_examples=60)
 @given(records=record_lists, codec=st.sampled_from(list(Codec)))
-def test_what_is_built_here_is_read_by_another_client(
-    name: str, records: list[NewRecord], codec: Codec
-) -> None:
+def test_our_batches_are_read_by_another_client(name: str, records: list[NewRecord], codec: Codec) -> None:
     batch = build_batch(
         records, codec=codec, base_offset=1000, producer_id=7, producer_epoch=1, base_sequence=5
     )
@@ -85,7 +83,7 @@ def test_what_is_built_here_is_read_by_another_client(
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("codec", list(Codec))
-def test_batches_of_several_blocks_cross_over(name: str, codec: Codec) -> None:
+def test_batches_of_several_compression_blocks_are_read_both_ways(name: str, codec: Codec) -> None:
     records = [NewRecord(b"key-%d" % n, b'{"value":%d}' % n * 20, (), NOW_MS) for n in range(1500)]
     batch = build_with(OTHERS[name], records, codec)
     assert parse_header(batch).codec is codec

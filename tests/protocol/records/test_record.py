@@ -33,9 +33,7 @@ def batch_around(section: bytes, count: int) -> bytes:
 
 
 @given(records=record_lists, codec=st.sampled_from(list(Codec)), base_offset=st.integers(0, 2**62))
-def test_records_come_back_as_they_were_built(
-    records: list[NewRecord], codec: Codec, base_offset: int
-) -> None:
+def test_records_round_trip(records: list[NewRecord], codec: Codec, base_offset: int) -> None:
     decoded = decode_records(build_batch(records, codec=codec, base_offset=base_offset))
     expected = [
         Record(base_offset + index, r.timestamp, r.key, r.value, r.headers) for index, r in enumerate(records)
@@ -44,13 +42,13 @@ def test_records_come_back_as_they_were_built(
 
 
 @given(st.integers(-(2**31), 2**31 - 1))
-def test_varints_come_back(value: int) -> None:
+def test_varints_round_trip(value: int) -> None:
     encoded = encode_varint(value)
     assert read_varint(encoded, 0, len(encoded)) == (value, len(encoded))
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
-def test_varlongs_come_back(value: int) -> None:
+def test_varlongs_round_trip(value: int) -> None:
     encoded = encode_varint(value)
     assert read_varlong(encoded, 0, len(encoded)) == (value, len(encoded))
 
@@ -138,5 +136,5 @@ def test_a_timestamp_that_overflows_wraps_as_in_java() -> None:
     assert decode_records(batch_around(section, 1))[0].timestamp == 1000 + 2**63 - 1 - 2**64
 
 
-def test_records_without_timestamp_say_so() -> None:
+def test_records_without_a_timestamp_have_none() -> None:
     assert decode_records(build_batch([NewRecord(b"k", b"v")]))[0].timestamp == NO_TIMESTAMP

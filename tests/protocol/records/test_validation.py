@@ -64,7 +64,7 @@ def refusal(batch: bytes, rules: ValidationRules = RULES, *, is_from_client: boo
 
 
 @given(records=record_lists, codec=st.sampled_from(list(Codec)))
-def test_what_the_builder_makes_is_valid_and_needs_no_rewrite(records: list[NewRecord], codec: Codec) -> None:
+def test_batches_of_the_builder_are_valid_and_need_no_rewrite(records: list[NewRecord], codec: Codec) -> None:
     batch = build_batch(records, codec=codec)
     validated = validate_batch(memoryview(batch), RULES, NOW_MS)
     assert validated.header == parse_header(batch)
@@ -278,7 +278,7 @@ def test_the_topics_codec_replaces_the_producers_and_nothing_else(source: Codec,
     assert after.attributes & ~7 == before.attributes & ~7
 
 
-def test_recompression_and_log_append_time_come_together() -> None:
+def test_recompression_and_log_append_time_are_combined() -> None:
     rules = ValidationRules(codec=Codec.GZIP, is_log_append_time=True)
     stored = rewrite_batch(GOOD, validate_batch(GOOD, rules, NOW_MS), rules)
     assert {record.timestamp for record in decode_records(stored)} == {NOW_MS}
@@ -325,32 +325,6 @@ def test_the_broker_may_append_for_a_producer_without_sequences() -> None:
     assert validate_batch(batch, RULES, NOW_MS, is_from_client=False).rewrite is Rewrite.NONE
 
 
-def test_the_rules_are_read_from_the_topics_settings() -> None:
-    config = TopicConfig(
-        cleanup_policy=frozenset({"compact", "delete"}),
-        compression_type="zstd",
-        compression_zstd_level=7,
-        max_message_bytes=1000,
-        message_timestamp_after_max_ms=5,
-        message_timestamp_before_max_ms=6,
-        message_timestamp_type="LogAppendTime",
-        segment_bytes=2000,
-    )
-    assert rules_for(config) == ValidationRules(
-        size_bytes_max=1000,
-        segment_bytes_max=2000,
-        is_compacted=True,
-        is_log_append_time=True,
-        timestamp_before_max_ms=6,
-        timestamp_after_max_ms=5,
-        codec=Codec.ZSTD,
-        level=7,
-        decompressed_bytes_max=32 << 20,
-    )
-    assert rules_for(TopicConfig()).codec is None
-    assert rules_for(TopicConfig(compression_type="uncompressed")).codec is Codec.NONE
-
-
 # Fuzzing.
 
 
@@ -390,14 +364,3 @@ def test_mutated_batches_raise_nothing_but_the_declared_exceptions(
 def test_arbitrary_bytes_are_refused_with_a_declared_exception(data: bytes) -> None:
     with pytest.raises(InvalidBatch):
         validate_batch(data, RULES, NOW_MS)
-
-
-@pytest.mark.parametrize(
-    ("size_bytes_max", "decompressed_bytes_max"),
-    [(1000, 32 << 20), (2 << 20, 64 << 20), (100 << 20, 128 << 20), (200 << 20, 200 << 20)],
-)
-def test_how_far_a_batch_may_grow_goes_with_how_large_it_may_be(
-    size_bytes_max: int, decompressed_bytes_max: int
-) -> None:
-    rules = rules_for(TopicConfig(max_message_bytes=size_bytes_max))
-    assert rules.decompressed_bytes_max == decompressed_bytes_max

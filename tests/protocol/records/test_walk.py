@@ -23,7 +23,7 @@ def section_of(records: list[NewRecord]) -> bytes:
 
 
 def oracle(section: bytes, count: int) -> tuple[int, int, bool] | None:
-    """What the plain decoder makes of the same bytes; None when it refuses them."""
+    """The result of the plain decoder for the same bytes; None if it refuses them."""
     batch = assemble_batch(
         section,
         base_offset=0,
@@ -55,13 +55,13 @@ def walked(section: bytes, count: int) -> tuple[int, int, bool] | None:
 
 
 @given(records=record_lists)
-def test_the_walk_sees_what_the_decoder_sees(records: list[NewRecord]) -> None:
+def test_the_walk_agrees_with_the_decoder(records: list[NewRecord]) -> None:
     section = section_of(records)
     assert walk_records(section, len(records)) == oracle(section, len(records))
 
 
 @given(records=record_lists, data=st.data())
-def test_the_walk_refuses_exactly_what_the_decoder_refuses(
+def test_the_walk_and_the_decoder_refuse_the_same_bytes(
     records: list[NewRecord], data: st.DataObject
 ) -> None:
     section = bytearray(section_of(records))
@@ -98,7 +98,7 @@ def test_offset_deltas_of_every_width_are_walked(count: int) -> None:
 
 @pytest.mark.parametrize("wrong", [5, 63, 64, 150, 199])
 @pytest.mark.parametrize("size", [3, 80])
-def test_an_offset_delta_out_of_place_is_found_wherever_it_stands(wrong: int, size: int) -> None:
+def test_a_wrong_offset_delta_is_found_at_any_position(wrong: int, size: int) -> None:
     deltas = list(range(200))
     deltas[wrong] -= 1
     section = b"".join(encode_record(0, n, b"k", bytes(size)) for n in deltas)
@@ -125,7 +125,7 @@ def test_negative_timestamp_deltas_within_a_run_count() -> None:
     assert walk_records(section, len(deltas)) == (-7, 4, False)
 
 
-def test_one_null_key_behind_many_keys_is_noticed() -> None:
+def test_one_null_key_after_many_keys_is_noticed() -> None:
     keys: list[bytes | None] = [b"k"] * 40
     section = b"".join(encode_record(0, n, key, b"v") for n, key in enumerate([*keys, None]))
     assert walk_records(section, 41) == (0, 0, True)

@@ -21,12 +21,12 @@ ORDER: list[tuple[Entity, tuple[str | None, str | None]]] = [
 
 
 @pytest.mark.parametrize("first", range(len(ORDER)))
-def test_the_most_specific_quota_holds(first: int) -> None:
+def test_the_most_specific_quota_applies(first: int) -> None:
     quotas = {entity: {"k": float(number)} for number, (entity, _) in enumerate(ORDER) if number >= first}
     user, client_id = ORDER[first][1]
     assert share_of(quotas, "k", "alice", "app") == Share(float(first), user, client_id)
 
 
-def test_a_quota_of_another_user_or_of_another_kind_does_not_hold() -> None:
+def test_a_quota_of_another_user_or_of_another_kind_does_not_apply() -> None:
     quotas: dict[Entity, dict[str, float]] = {(("user", "bob"),): {"k": 1.0}, (USER,): {"other": 1.0}}
     assert share_of(quotas, "k", "alice", "app") is None

@@ -1,7 +1,7 @@
 from penstock.security.quotas.rates import SampledRate, TokenBucket
 
 
-def test_who_stays_below_the_limit_never_waits() -> None:
+def test_a_client_below_the_limit_never_waits() -> None:
     rate = SampledRate(11, 1000)
     for second in range(60):
         rate.record(90, second * 1000.0)
@@ -15,14 +15,14 @@ def test_a_burst_waits_until_the_average_is_at_the_limit_again() -> None:
     assert rate.wait_ms(100, 0) == 10_000
 
 
-def test_what_is_older_than_all_samples_counts_no_more() -> None:
+def test_usage_older_than_all_samples_no_longer_counts() -> None:
     rate = SampledRate(3, 1000)
     rate.record(10_000, 0)
     assert rate.wait_ms(1, 2999) > 0
     assert rate.wait_ms(1, 3000) == 0
 
 
-def test_a_bucket_lets_a_burst_through_and_then_so_much_a_second() -> None:
+def test_a_token_bucket_allows_a_burst_and_then_its_rate() -> None:
     bucket = TokenBucket(10, 5, 0)
     bucket.record(50, 5, 0)
     assert bucket.wait_ms(5, 0) == 0  # all credit is used, none is owed

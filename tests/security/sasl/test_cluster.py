@@ -1,4 +1,4 @@
-"""The proof that two brokers give each other, without a network."""
+"""Mutual authentication of two brokers with the cluster's secret, without a network."""
 
 from collections.abc import Generator
 
@@ -21,7 +21,7 @@ def client(
     return client_proof(nonce, lambda _cluster_id: secret)
 
 
-def test_two_that_know_the_secret_prove_it_and_the_client_learns_the_cluster() -> None:
+def test_two_brokers_with_the_secret_authenticate_and_the_client_gets_the_cluster_id() -> None:
     serving, connecting = server(), client()
     answer = serving.step(next(connecting))
     assert serving.step(connecting.send(answer)) == b""
@@ -39,20 +39,20 @@ def test_the_secret_is_in_no_message() -> None:
     assert SECRET not in first + second + third
 
 
-def test_a_client_says_nothing_to_a_server_that_has_another_secret() -> None:
+def test_a_client_sends_no_proof_to_a_server_with_another_secret() -> None:
     connecting = client()
     answer = server(OTHER).step(next(connecting))
     with pytest.raises(ProofFailed, match="cannot prove"):
         connecting.send(answer)
 
 
-def test_a_client_without_the_secret_of_that_cluster_says_so() -> None:
+def test_a_client_without_the_clusters_secret_raises_an_error() -> None:
     connecting = client(None)
     with pytest.raises(ProofFailed, match="the token of cluster one is not known here"):
         connecting.send(server().step(next(connecting)))
 
 
-def test_a_server_takes_no_proof_by_another_secret() -> None:
+def test_a_server_refuses_a_proof_with_another_secret() -> None:
     serving = server()
     answer = serving.step(CLIENT_NONCE)
     forged = client(OTHER)
@@ -65,7 +65,7 @@ def test_a_server_takes_no_proof_by_another_secret() -> None:
     assert not serving.is_proved
 
 
-def test_a_proof_is_of_no_use_on_another_connection() -> None:
+def test_a_proof_cannot_be_replayed_on_another_connection() -> None:
     connecting = client()
     recorded = connecting.send(server().step(next(connecting)))
     later = server(nonce=b"t" * NONCE_BYTES)
@@ -74,14 +74,14 @@ def test_a_proof_is_of_no_use_on_another_connection() -> None:
         later.step(recorded)
 
 
-def test_what_a_server_has_proved_is_no_proof_of_a_client() -> None:
+def test_the_servers_proof_cannot_be_reflected_as_the_clients() -> None:
     serving = server()
     answer = serving.step(CLIENT_NONCE)
     with pytest.raises(LoginRefused):
         serving.step(answer[NONCE_BYTES : 2 * NONCE_BYTES])
 
 
-def test_a_proof_holds_for_one_cluster() -> None:
+def test_a_proof_is_valid_for_one_cluster_only() -> None:
     connecting = client()
     answer = server(cluster_id="one").step(next(connecting))
     with pytest.raises(ProofFailed, match="cannot prove"):
@@ -89,7 +89,7 @@ def test_a_proof_holds_for_one_cluster() -> None:
 
 
 @pytest.mark.parametrize("first", [b"", b"x", b"x" * (NONCE_BYTES + 1)])
-def test_nonsense_is_refused(first: bytes) -> None:
+def test_malformed_messages_are_refused(first: bytes) -> None:
     with pytest.raises(LoginRefused):
         server().step(first)
     connecting = client()

@@ -17,7 +17,7 @@ def test_a_module_has_its_options() -> None:
     assert module.users == {"alice": 'a "quoted" one', "bob": "plain"}
 
 
-def test_several_modules_stand_in_one_text() -> None:
+def test_one_text_may_have_several_modules() -> None:
     modules = parse_jaas('A required x="1"; b.B sufficient;')
     assert [(each.name, dict(each.options)) for each in modules] == [("A", {"x": "1"}), ("B", {})]
 
@@ -34,12 +34,12 @@ def test_several_modules_stand_in_one_text() -> None:
         '; required password="hush";',
     ],
 )
-def test_a_text_that_cannot_be_read_is_refused_without_being_repeated(text: str) -> None:
+def test_an_invalid_text_is_refused_without_being_quoted(text: str) -> None:
     with pytest.raises(ConfigError) as error:
         parse_jaas(text)
     assert "hush" not in str(error.value)
     assert "sasl.jaas.config" in str(error.value)
 
 
-def test_a_module_is_not_shown_with_its_options() -> None:
+def test_the_representation_of_a_module_hides_its_options() -> None:
     assert "hush" not in repr(parse_jaas('PlainLoginModule required password="hush";'))

@@ -14,7 +14,7 @@ from penstock.security.token_keys import TokenKeys
 USERS = "sasl.jaas.config"
 
 
-class Desk:
+class ConfiguredLogins:
     """The logins of a listener whose settings a test changes."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Desk:
             cluster_wide={}, per_broker={"listener.name.clients.plain." + USERS: value}
         )
 
-    def lets_in(self, password: str) -> bool:
+    def accepts(self, password: str) -> bool:
         login = self.logins.begin()
         login.handshake("PLAIN", with_headers=True)
         try:
@@ -46,22 +46,22 @@ class Desk:
         return login.is_done
 
 
-def test_a_changed_password_holds_for_the_next_connection() -> None:
-    desk = Desk()
-    assert desk.lets_in("1")
-    desk.change('PlainLoginModule required user_a="2";')
-    assert desk.lets_in("2")
-    assert not desk.lets_in("1")
+def test_a_changed_password_applies_to_the_next_connection() -> None:
+    logins = ConfiguredLogins()
+    assert logins.accepts("1")
+    logins.change('PlainLoginModule required user_a="2";')
+    assert logins.accepts("2")
+    assert not logins.accepts("1")
 
 
-def test_settings_that_cannot_be_used_leave_the_logins_as_they_were(
+def test_invalid_settings_leave_the_logins_unchanged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    desk = Desk()
-    desk.change('PlainLoginModule required user_a="hush')
+    logins = ConfiguredLogins()
+    logins.change('PlainLoginModule required user_a="hush')
     with caplog.at_level(logging.ERROR):
-        assert desk.lets_in("1")
-        assert desk.lets_in("1")
+        assert logins.accepts("1")
+        assert logins.accepts("1")
     [record] = caplog.records
     assert "Kept the previous SASL settings" in record.getMessage()
     assert "hush" not in record.getMessage()

@@ -20,7 +20,7 @@ PRODUCE = 0
 NOW_MS = 1_000_000
 
 
-class Says:
+class TwoStepExchange:
     """A mechanism of two steps: anything, then the user's name; 'no' is refused."""
 
     def __init__(self, expires_at_ms: int | None = None) -> None:
@@ -38,12 +38,12 @@ class Says:
         return b"welcome"
 
 
-class Desk:
-    """A login with its surroundings."""
+class LoginStage:
+    """A login with its dependencies."""
 
     def __init__(self, *, reauthenticate_ms: int = 0, expires_at_ms: int | None = None) -> None:
         def begin() -> Exchange:
-            return Says(expires_at_ms)
+            return TwoStepExchange(expires_at_ms)
 
         self.clock = ManualClock(NOW_MS)
         self.counts = IdentityCounts()
@@ -58,17 +58,17 @@ class Desk:
         return self.login.authenticate(user.encode())
 
 
-def test_a_login_names_its_mechanism_exchanges_and_is_done() -> None:
-    desk = Desk()
-    assert desk.log_in() == Step(b"welcome", 0)
-    assert desk.login.is_done
-    assert desk.login.principal == Principal("alice")
-    assert desk.counts.good_logins == 1
+def test_a_login_names_its_mechanism_runs_the_exchange_and_completes() -> None:
+    stage = LoginStage()
+    assert stage.log_in() == Step(b"welcome", 0)
+    assert stage.login.is_done
+    assert stage.login.principal == Principal("alice")
+    assert stage.counts.good_logins == 1
 
 
-def test_before_it_is_done_only_what_belongs_to_it_is_taken() -> None:
-    desk = Desk()
-    login = desk.login
+def test_before_the_login_completes_other_requests_are_refused() -> None:
+    stage = LoginStage()
+    login = stage.login
     assert [
         key for key in (PRODUCE, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE) if login.refuses(key)
     ] == [
@@ -89,123 +89,123 @@ def test_before_it_is_done_only_what_belongs_to_it_is_taken() -> None:
     assert not login.refuses(PRODUCE)
 
 
-def test_a_mechanism_that_is_not_offered_ends_it() -> None:
-    desk = Desk()
+def test_an_unsupported_mechanism_fails_the_login() -> None:
+    stage = LoginStage()
     with pytest.raises(MechanismNotOffered):
-        desk.login.handshake("WHISPERS", with_headers=True)
-    assert desk.login.state is State.FAILED
-    assert desk.login.offered == ["SAYS", "SHOUTS"]
-    assert desk.counts.failed_logins == 1
+        stage.login.handshake("WHISPERS", with_headers=True)
+    assert stage.login.state is State.FAILED
+    assert stage.login.offered == ["SAYS", "SHOUTS"]
+    assert stage.counts.failed_logins == 1
 
 
-def test_a_refusal_ends_it_and_is_counted_once() -> None:
-    desk = Desk()
-    desk.login.handshake("SAYS", with_headers=True)
+def test_a_refusal_fails_the_login_and_is_counted_once() -> None:
+    stage = LoginStage()
+    stage.login.handshake("SAYS", with_headers=True)
     with pytest.raises(LoginRefused):
-        desk.login.authenticate(b"no")
-    desk.login.fail()
-    assert desk.login.state is State.FAILED
-    assert (desk.counts.failed_logins, desk.counts.good_logins) == (1, 0)
-    assert all(desk.login.refuses(key) for key in (PRODUCE, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE))
+        stage.login.authenticate(b"no")
+    stage.login.fail()
+    assert stage.login.state is State.FAILED
+    assert (stage.counts.failed_logins, stage.counts.good_logins) == (1, 0)
+    assert all(stage.login.refuses(key) for key in (PRODUCE, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE))
     with pytest.raises(IllegalState):
-        desk.login.authenticate(b"alice")
+        stage.login.authenticate(b"alice")
     with pytest.raises(IllegalState):
-        desk.login.handshake("SAYS", with_headers=True)
+        stage.login.handshake("SAYS", with_headers=True)
 
 
-def test_the_exchange_goes_on_in_bare_frames_after_the_old_handshake_until_it_is_done() -> None:
-    desk = Desk()
-    desk.login.handshake("SAYS", with_headers=False)
-    assert desk.login.takes_bare_tokens
-    desk.login.authenticate(b"hello")
-    desk.login.authenticate(b"alice")
-    assert not desk.login.takes_bare_tokens
+def test_after_the_old_handshake_the_exchange_uses_bare_frames() -> None:
+    stage = LoginStage()
+    stage.login.handshake("SAYS", with_headers=False)
+    assert stage.login.takes_bare_tokens
+    stage.login.authenticate(b"hello")
+    stage.login.authenticate(b"alice")
+    assert not stage.login.takes_bare_tokens
 
 
-def test_after_a_bare_token_was_refused_nothing_is_taken() -> None:
-    desk = Desk()
-    desk.login.handshake("SAYS", with_headers=False)
+def test_after_a_refused_bare_token_every_frame_is_refused() -> None:
+    stage = LoginStage()
+    stage.login.handshake("SAYS", with_headers=False)
     with pytest.raises(LoginRefused):
-        desk.login.authenticate(b"no")
-    assert not desk.login.takes_bare_tokens
-    assert desk.login.refuses(SASL_AUTHENTICATE)
+        stage.login.authenticate(b"no")
+    assert not stage.login.takes_bare_tokens
+    assert stage.login.refuses(SASL_AUTHENTICATE)
 
 
-# -- logins that run out (KIP-368)
+# -- logins that expire (KIP-368)
 
 
-def test_a_login_holds_as_long_as_the_listener_says() -> None:
-    desk = Desk(reauthenticate_ms=5000)
-    assert desk.log_in().lifetime_ms == 5000
-    desk.clock.advance(4999)
-    assert not desk.login.has_expired()
-    desk.clock.advance(1)
-    assert desk.login.has_expired()
+def test_a_login_expires_after_the_listeners_maximum() -> None:
+    stage = LoginStage(reauthenticate_ms=5000)
+    assert stage.log_in().lifetime_ms == 5000
+    stage.clock.advance(4999)
+    assert not stage.login.has_expired()
+    stage.clock.advance(1)
+    assert stage.login.has_expired()
 
 
 @pytest.mark.parametrize(
     ("reauthenticate_ms", "expires_in_ms", "lifetime_ms"),
     [(0, 3000, 3000), (2000, 3000, 2000), (9000, 3000, 3000), (0, -5, 0)],
 )
-def test_a_login_holds_no_longer_than_what_proved_it(
+def test_a_login_expires_with_its_credential(
     reauthenticate_ms: int, expires_in_ms: int, lifetime_ms: int
 ) -> None:
-    desk = Desk(reauthenticate_ms=reauthenticate_ms, expires_at_ms=NOW_MS + expires_in_ms)
-    assert desk.log_in().lifetime_ms == lifetime_ms
-    desk.clock.advance(lifetime_ms)
-    assert desk.login.has_expired()
+    stage = LoginStage(reauthenticate_ms=reauthenticate_ms, expires_at_ms=NOW_MS + expires_in_ms)
+    assert stage.log_in().lifetime_ms == lifetime_ms
+    stage.clock.advance(lifetime_ms)
+    assert stage.login.has_expired()
 
 
-def test_a_new_login_on_the_same_connection_holds_anew() -> None:
-    desk = Desk(reauthenticate_ms=5000)
-    desk.log_in()
-    desk.clock.advance(4000)
-    assert desk.log_in().lifetime_ms == 5000
-    desk.clock.advance(4000)
-    assert not desk.login.has_expired()
-    assert (desk.counts.good_logins, desk.counts.good_reauthentications) == (1, 1)
+def test_a_reauthentication_starts_a_new_lifetime() -> None:
+    stage = LoginStage(reauthenticate_ms=5000)
+    stage.log_in()
+    stage.clock.advance(4000)
+    assert stage.log_in().lifetime_ms == 5000
+    stage.clock.advance(4000)
+    assert not stage.login.has_expired()
+    assert (stage.counts.good_logins, stage.counts.good_reauthentications) == (1, 1)
 
 
-def test_a_login_can_be_renewed_after_it_has_run_out() -> None:
-    desk = Desk(reauthenticate_ms=5000)
-    desk.log_in()
-    desk.clock.advance(6000)
-    desk.log_in()
-    assert not desk.login.has_expired()
+def test_an_expired_login_can_be_renewed() -> None:
+    stage = LoginStage(reauthenticate_ms=5000)
+    stage.log_in()
+    stage.clock.advance(6000)
+    stage.log_in()
+    assert not stage.login.has_expired()
 
 
-def test_a_new_login_must_be_of_the_same_user() -> None:
-    desk = Desk(reauthenticate_ms=5000)
-    desk.log_in("alice")
+def test_a_reauthentication_must_be_of_the_same_user() -> None:
+    stage = LoginStage(reauthenticate_ms=5000)
+    stage.log_in("alice")
     with pytest.raises(LoginRefused, match="Cannot change principals"):
-        desk.log_in("bob")
-    assert desk.login.state is State.FAILED
-    assert desk.login.principal == Principal("alice")
-    assert desk.counts.failed_reauthentications == 1
+        stage.log_in("bob")
+    assert stage.login.state is State.FAILED
+    assert stage.login.principal == Principal("alice")
+    assert stage.counts.failed_reauthentications == 1
 
 
-def test_a_new_login_must_be_by_the_same_mechanism() -> None:
-    desk = Desk(reauthenticate_ms=5000)
-    desk.log_in()
+def test_a_reauthentication_must_use_the_same_mechanism() -> None:
+    stage = LoginStage(reauthenticate_ms=5000)
+    stage.log_in()
     with pytest.raises(MechanismNotOffered):
-        desk.login.handshake("SHOUTS", with_headers=True)
-    assert desk.login.state is State.FAILED
+        stage.login.handshake("SHOUTS", with_headers=True)
+    assert stage.login.state is State.FAILED
 
 
-def test_where_logins_do_not_run_out_there_is_no_second_one() -> None:
-    desk = Desk()
-    desk.log_in()
+def test_logins_without_an_expiry_cannot_be_renewed() -> None:
+    stage = LoginStage()
+    stage.log_in()
     with pytest.raises(IllegalState):
-        desk.login.handshake("SAYS", with_headers=True)
-    assert desk.login.is_done  # and the connection goes on
+        stage.login.handshake("SAYS", with_headers=True)
+    assert stage.login.is_done  # and the connection continues
 
 
 def test_a_login_is_not_renewed_more_than_once_in_a_second() -> None:
-    desk = Desk(reauthenticate_ms=5000)
-    desk.log_in()
-    desk.log_in()
+    stage = LoginStage(reauthenticate_ms=5000)
+    stage.log_in()
+    stage.log_in()
     with pytest.raises(IllegalState):
-        desk.log_in()
-    assert desk.login.is_done
-    desk.clock.advance(1000)
-    desk.log_in()
+        stage.log_in()
+    assert stage.login.is_done
+    stage.clock.advance(1000)
+    stage.log_in()

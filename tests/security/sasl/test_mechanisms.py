@@ -25,7 +25,7 @@ def test_mechanisms_are_offered_in_their_order() -> None:
     assert made(sasl_enabled_mechanisms=names, sasl_jaas_config=f"{PLAIN};").names == tuple(names.split(","))
 
 
-def test_users_of_plain_may_differ_from_listener_to_listener() -> None:
+def test_plain_users_may_differ_by_listener() -> None:
     config = {
         "sasl.enabled.mechanisms": "PLAIN",
         "sasl.jaas.config": f'{PLAIN} user_a="all";',
@@ -41,7 +41,7 @@ def test_users_of_plain_may_differ_from_listener_to_listener() -> None:
             mechanisms.begin("PLAIN").step(b"\0a\0another")
 
 
-def test_how_long_a_login_holds_may_differ_from_mechanism_to_mechanism() -> None:
+def test_the_lifetime_of_a_login_may_differ_by_mechanism() -> None:
     mechanisms = mechanisms_of(
         BrokerConfig(
             {
@@ -71,6 +71,6 @@ def test_how_long_a_login_holds_may_differ_from_mechanism_to_mechanism() -> None
         ({"sasl_enabled_mechanisms": "OAUTHBEARER"}, "nothing says whose tokens are good"),
     ],
 )
-def test_settings_that_do_not_say_enough_are_refused(settings: dict[str, str], reason: str) -> None:
+def test_incomplete_settings_are_refused(settings: dict[str, str], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         made(**settings)

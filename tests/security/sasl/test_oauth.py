@@ -52,21 +52,21 @@ def first(bearer: str, authorization: str = "", more: str = "") -> bytes:
 
 
 def refused(bearer: str, keys: Published | None = None, rules: TokenRules = RULES) -> bool:
-    """Whether it is, and then in the words for everything that can be wrong with a token."""
+    """Whether the token is refused, which must give the one message for all invalid tokens."""
     trying = exchange(keys, rules)
-    told = None
+    answer = None
     try:
         trying.step(first(bearer))
     except LoginRefused as refusal:
-        told = json.loads(str(refusal))
-    assert told == (None if trying.granted else {"status": "invalid_token"})
+        answer = json.loads(str(refusal))
+    assert answer == (None if trying.granted else {"status": "invalid_token"})
     return trying.granted is None
 
 
 @pytest.mark.parametrize(
     ("key", "alg", "kid"), [(EC, "ES256", "ec"), (RSA, "RS256", "rsa"), (RSA, "PS512", "rsa")]
 )
-def test_a_good_token_is_let_in_until_it_expires(key: Any, alg: str, kid: str) -> None:
+def test_a_valid_token_is_accepted_until_it_expires(key: Any, alg: str, kid: str) -> None:
     trying = exchange()
     assert trying.step(first(token(key, alg, kid))) == b""
     assert trying.granted == Granted(user="alice", expires_at_ms=(NOW_S + 60) * 1000)
@@ -81,7 +81,7 @@ def test_a_good_token_is_let_in_until_it_expires(key: Any, alg: str, kid: str) -
         {"exp": NOW_S + 60.5},
     ],
 )
-def test_a_token_within_the_rules_is_good(changes: dict[str, Any]) -> None:
+def test_a_token_within_the_rules_is_accepted(changes: dict[str, Any]) -> None:
     assert not refused(token(**changes))
 
 
@@ -110,7 +110,7 @@ def test_a_token_outside_the_rules_is_refused(changes: dict[str, Any]) -> None:
     assert refused(token(**changes))
 
 
-def test_a_token_of_a_key_that_is_not_published_is_refused_and_the_keys_are_looked_for_again() -> None:
+def test_a_token_of_an_unpublished_key_is_refused_and_the_keys_are_refreshed() -> None:
     keys = Published(RSA)
     assert refused(token(), keys)
     assert keys.looks == 1
@@ -120,7 +120,7 @@ def test_a_token_signed_by_another_key_of_the_same_name_is_refused() -> None:
     assert refused(token(ECKey.generate_key("P-256", {"kid": "ec"}, private=True)))
 
 
-def test_a_token_that_was_changed_is_refused() -> None:
+def test_a_modified_token_is_refused() -> None:
     head, body, signature = token().split(".")
     assert refused(f"{head}.{body[:-4]}AAAA.{signature}")
     assert refused(f"{head}.{body}.{signature[:-6]}AAAAAA")
@@ -135,7 +135,7 @@ def test_a_token_without_a_signature_or_with_a_shared_secret_is_refused() -> Non
     body = part(json.dumps(claims()).encode())
     unsigned = part(json.dumps({"alg": "none"}).encode())
     assert refused(f"{unsigned}.{body}.")
-    # The public key, which everybody has, as if it were a secret.
+    # The public key, used as if it were a shared secret.
     signed = f"{part(json.dumps({'alg': 'HS256', 'kid': 'ec'}).encode())}.{body}"
     signature = hmac.digest(EC.as_pem(private=False), signed.encode(), "sha256")
     assert refused(f"{signed}.{part(signature)}")
@@ -145,7 +145,7 @@ def test_an_algorithm_that_is_not_allowed_is_refused() -> None:
     assert refused(token(RSA, "RS256", "rsa"), rules=TokenRules(algorithms=("ES256",)))
 
 
-def test_before_the_keys_are_known_no_token_is_good() -> None:
+def test_before_the_keys_are_known_every_token_is_refused() -> None:
     assert refused(token(), Published())
 
 
@@ -156,13 +156,13 @@ def test_another_claim_can_hold_the_user() -> None:
     assert trying.granted.user == "carol"
 
 
-def test_nobody_acts_for_somebody_else() -> None:
+def test_an_authorization_id_of_another_user_is_refused() -> None:
     assert exchange().step(first(token(), "a=alice")) == b""
     with pytest.raises(LoginRefused):
         exchange().step(first(token(), "a=bob"))
 
 
-def test_extensions_of_the_first_message_are_passed_over() -> None:
+def test_extensions_of_the_first_message_are_ignored() -> None:
     assert exchange().step(first(token(), more="traceId=7\x01")) == b""
 
 
@@ -177,18 +177,18 @@ def test_extensions_of_the_first_message_are_passed_over() -> None:
         b"\xff" * 40,
     ],
 )
-def test_a_first_message_that_is_none_is_refused(message: bytes) -> None:
+def test_a_malformed_first_message_is_refused(message: bytes) -> None:
     with pytest.raises(LoginRefused):
         exchange().step(message)
 
 
-def test_algorithms_that_prove_nothing_cannot_be_allowed() -> None:
+def test_insecure_algorithms_cannot_be_allowed() -> None:
     for name in ("none", "HS256"):
         with pytest.raises(ConfigError, match="only signatures by public keys"):
             rules_of(BrokerConfig({"penstock.sasl.oauthbearer.algorithms": name}), "PLAINTEXT")
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"keys": []}', b'{"keys": [{"kty": "EC"}]}', b"\xff"])
-def test_a_document_without_keys_is_refused_without_being_repeated(text: bytes) -> None:
+def test_a_document_without_keys_is_refused_without_being_quoted(text: bytes) -> None:
     with pytest.raises(ValueError, match="not a set of keys"):
         parse_key_set(text)

@@ -10,7 +10,7 @@ USERS = {"alice": "secret", "björn": "gehörnt", "empty": ""}
     ("message", "user"),
     [("\0alice\0secret", "alice"), ("alice\0alice\0secret", "alice"), ("\0björn\0gehörnt", "björn")],
 )
-def test_the_right_password_is_let_in(message: str, user: str) -> None:
+def test_the_right_password_is_accepted(message: str, user: str) -> None:
     exchange = PlainExchange(USERS)
     assert exchange.step(message.encode()) == b""
     assert exchange.granted == Granted(user=user)
@@ -29,7 +29,7 @@ def test_the_right_password_is_let_in(message: str, user: str) -> None:
         b"\0alice\0\xff",
     ],
 )
-def test_whatever_is_wrong_the_refusal_is_the_same(message: bytes) -> None:
+def test_every_refusal_has_the_same_message(message: bytes) -> None:
     exchange = PlainExchange(USERS)
     with pytest.raises(LoginRefused, match=r"^Authentication failed: Invalid username or password$"):
         exchange.step(message)
@@ -37,12 +37,12 @@ def test_whatever_is_wrong_the_refusal_is_the_same(message: bytes) -> None:
 
 
 @pytest.mark.parametrize("message", [b"", b"alice", b"\0alice", b"\0alice\0secret\0more"])
-def test_a_message_of_another_form_is_refused(message: bytes) -> None:
+def test_a_malformed_message_is_refused(message: bytes) -> None:
     with pytest.raises(LoginRefused, match="expected 3 tokens"):
         PlainExchange(USERS).step(message)
 
 
-def test_nobody_acts_for_somebody_else() -> None:
+def test_an_authorization_id_of_another_user_is_refused() -> None:
     exchange = PlainExchange(USERS)
     with pytest.raises(LoginRefused, match="authorization id"):
         exchange.step(b"bob\0alice\0secret")

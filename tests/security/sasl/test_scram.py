@@ -32,7 +32,7 @@ def server(mechanism: ScramMechanism = SHA_256, **passwords: str) -> ScramExchan
 
 
 def log_in(exchange: ScramExchange, mechanism: str, user: str, password: str) -> None:
-    """Play the whole exchange with the client that the tree has anyway."""
+    """Run the whole exchange with the product's own client."""
     client = sasl_exchange(SaslSettings(mechanism=mechanism, username=user, password=password))
     sent = next(client)
     while True:
@@ -66,13 +66,13 @@ def test_the_exchange_of_rfc_7677() -> None:
 
 @pytest.mark.parametrize("name", SCRAM_BY_NAME)
 @pytest.mark.parametrize("user", ["alice", "a=b,c", "björn"])
-def test_the_right_password_is_let_in_and_the_server_shows_that_it_knows_it(name: str, user: str) -> None:
+def test_the_right_password_is_accepted_and_the_server_proves_that_it_knows_it(name: str, user: str) -> None:
     exchange = server(SCRAM_BY_NAME[name], **{user: "secret"})
     log_in(exchange, name, user, "secret")
     assert exchange.granted == Granted(user=user)
 
 
-def test_a_wrong_password_and_an_unknown_user_are_told_the_same_after_the_same_steps() -> None:
+def test_a_wrong_password_and_an_unknown_user_get_the_same_answers() -> None:
     refusals = []
     for user, password in (("alice", "wrong"), ("nobody", "secret"), ("nobody", "")):
         exchange = server(alice="secret")
@@ -84,13 +84,13 @@ def test_a_wrong_password_and_an_unknown_user_are_told_the_same_after_the_same_s
     assert "alice" not in refusals[0]
 
 
-def test_an_unknown_user_is_asked_like_a_known_one() -> None:
+def test_an_unknown_user_gets_a_challenge_like_a_known_one() -> None:
     exchange = server(alice="secret")
     challenge = exchange.step(b"n,,n=nobody,r=abc").decode()
     assert re.fullmatch(r"r=abcserver-nonce,s=[A-Za-z0-9+/=]+,i=4096", challenge)
 
 
-def test_the_server_cannot_be_passed_for_by_one_that_does_not_know_the_password() -> None:
+def test_a_server_that_does_not_know_the_password_cannot_impersonate_the_real_one() -> None:
     with pytest.raises(AuthenticationFailed):
         client = sasl_exchange(
             SaslSettings(mechanism="SCRAM-SHA-256", username="alice", password="right"),
@@ -117,7 +117,7 @@ def test_the_server_cannot_be_passed_for_by_one_that_does_not_know_the_password(
         b"n,a=bob,n=alice,r=abc",
     ],
 )
-def test_a_first_message_that_is_none_is_refused(first: bytes) -> None:
+def test_a_malformed_first_message_is_refused(first: bytes) -> None:
     with pytest.raises(LoginRefused):
         server(alice="secret").step(first)
 
@@ -136,7 +136,7 @@ def test_a_first_message_that_is_none_is_refused(first: bytes) -> None:
         lambda _final: b"\xff",
     ],
 )
-def test_a_last_message_that_was_tampered_with_is_refused(change: object) -> None:
+def test_a_tampered_last_message_is_refused(change: object) -> None:
     assert callable(change)
     exchange = server(alice="secret")
     client = sasl_exchange(SaslSettings(mechanism="SCRAM-SHA-256", username="alice", password="secret"))

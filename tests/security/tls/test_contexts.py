@@ -27,7 +27,7 @@ class Followed:
         return self.followed.current()
 
 
-def test_a_context_stays_while_nothing_changes(tmp_path: Path) -> None:
+def test_an_unchanged_context_is_kept(tmp_path: Path) -> None:
     tls = Followed(tmp_path)
     first = tls.followed.current()
     assert tls.later() is first
@@ -54,7 +54,7 @@ def test_a_changed_setting_makes_a_new_context_at_once(tmp_path: Path) -> None:
     assert tls.followed.current() is second
 
 
-def test_a_bad_file_leaves_the_context_and_is_told_once(
+def test_a_bad_file_keeps_the_context_and_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tls = Followed(tmp_path)
@@ -69,14 +69,14 @@ def test_a_bad_file_leaves_the_context_and_is_told_once(
     assert tls.later() is not first
 
 
-def test_a_file_that_is_gone_leaves_the_context(tmp_path: Path) -> None:
+def test_a_missing_file_keeps_the_context(tmp_path: Path) -> None:
     tls = Followed(tmp_path)
     first = tls.followed.current()
     tls.path.unlink()
     assert tls.later() is first
 
 
-def test_without_a_first_context_there_is_no_start(tmp_path: Path) -> None:
+def test_a_start_without_a_valid_context_fails(tmp_path: Path) -> None:
     config = BrokerConfig({"ssl.keystore.location": str(tmp_path / "none.pem")})
     with pytest.raises(TlsUnusable, match=r"listener SSL cannot speak TLS: .*none\.pem: No such file"):
         FollowedContext("SSL", lambda: config, server_context, ManualClock())

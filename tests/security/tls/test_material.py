@@ -14,7 +14,7 @@ BROKER = AUTHORITY.issue()
 
 
 def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, name: str = "localhost") -> ssl.SSLObject:
-    """A whole handshake in memory; gives the server's side."""
+    """A whole handshake in memory; returns the server's side."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ours = server.wrap_bio(to_server, to_client, server_side=True)
     theirs = client.wrap_bio(to_client, to_server, server_hostname=name)
@@ -50,7 +50,7 @@ def test_key_and_authority_are_read_from_pem_files(tmp_path: Path) -> None:
         client_auth="required",
     )
     side = shake_hands(*contexts(config))
-    assert side.getpeercert() is not None  # the client context shows the broker's own certificate
+    assert side.getpeercert() is not None  # the client context sends the broker's own certificate
 
 
 def test_an_encrypted_key_needs_its_password(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_an_encrypted_key_needs_its_password(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("as_one_line", [False, True])
 @pytest.mark.parametrize("password", [None, "hush"])
-def test_key_and_authority_stand_in_the_settings(
+def test_key_and_authority_are_read_from_the_settings_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_one_line: bool, password: str | None
 ) -> None:
     def written(pem: str) -> str:
@@ -80,7 +80,7 @@ def test_key_and_authority_stand_in_the_settings(
     )
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     shake_hands(*contexts(config))
-    assert list(tmp_path.iterdir()) == []  # the key was in a file, but is there no more
+    assert list(tmp_path.iterdir()) == []  # the key file no longer exists
 
 
 def test_key_and_authority_are_read_from_pkcs12_files(tmp_path: Path) -> None:
@@ -95,32 +95,32 @@ def test_key_and_authority_are_read_from_pkcs12_files(tmp_path: Path) -> None:
     shake_hands(*contexts(config))
 
 
-def test_a_wrong_password_of_a_pkcs12_file_is_told(tmp_path: Path) -> None:
+def test_a_wrong_password_of_a_pkcs12_file_is_reported(tmp_path: Path) -> None:
     location = BROKER.write_pkcs12(tmp_path / "broker.p12", "hush")
     with pytest.raises(TlsUnusable, match=r"broker\.p12.*ssl\.keystore\.password is not its password"):
         contexts(settings(keystore_type="PKCS12", keystore_location=location, keystore_password="wrong"))
 
 
-def test_a_jks_file_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
+def test_a_jks_file_is_refused_with_the_command_to_convert_it(tmp_path: Path) -> None:
     with pytest.raises(TlsUnusable, match="keytool -importkeystore") as error:
         contexts(settings(keystore_type="JKS", keystore_location=tmp_path / "broker.jks"))
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", ["", "nothing of the kind", AUTHORITY.pem])
-def test_a_file_without_a_key_is_told(tmp_path: Path, content: str) -> None:
+def test_a_file_without_a_key_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / "broker.pem").write_text(content)
     with pytest.raises(TlsUnusable, match=r"broker\.pem: OpenSSL does not take it"):
         contexts(settings(keystore_location=tmp_path / "broker.pem"))
 
 
-def test_a_key_of_another_certificate_is_told(tmp_path: Path) -> None:
+def test_a_key_of_another_certificate_is_reported(tmp_path: Path) -> None:
     (tmp_path / "broker.pem").write_text(AUTHORITY.issue().key_pem() + BROKER.pem)
     with pytest.raises(TlsUnusable, match="key values mismatch"):
         contexts(settings(keystore_location=tmp_path / "broker.pem"))
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_missing_setting_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TlsUnusable, match=r"set ssl\.keystore\.location"):
         contexts(settings())
     with pytest.raises(TlsUnusable, match="No such file"):
@@ -156,7 +156,7 @@ def test_a_listener_has_its_own_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("auth", "shows", "is_let_in"), [
     ("none", False, True), ("requested", False, True), ("required", False, False), ("required", True, True),
 ])  # fmt: skip
-def test_a_client_shows_its_certificate_as_the_listener_asks(
+def test_a_client_certificate_is_required_as_the_listener_is_configured(
     tmp_path: Path, auth: str, shows: bool, is_let_in: bool
 ) -> None:
     config = settings(
@@ -178,9 +178,7 @@ def test_a_client_shows_its_certificate_as_the_listener_asks(
 @pytest.mark.parametrize(
     ("setting", "auth"), [("ssl.client.auth", "none"), ("listener.name.sasl_ssl.ssl.client.auth", "required")]
 )
-def test_who_logs_in_shows_a_certificate_only_where_the_listener_itself_asks_for_it(
-    setting: str, auth: str
-) -> None:
+def test_a_sasl_listener_requires_a_certificate_only_by_its_own_setting(setting: str, auth: str) -> None:
     config = BrokerConfig(
         {
             "listeners": "SASL_SSL://:9092,SSL://:9093",
@@ -191,7 +189,7 @@ def test_who_logs_in_shows_a_certificate_only_where_the_listener_itself_asks_for
     assert material_of(config, "SASL_SSL").client_auth == auth
 
 
-def test_a_client_of_another_authority_is_not_let_in(tmp_path: Path) -> None:
+def test_a_client_of_another_authority_is_refused(tmp_path: Path) -> None:
     config = settings(
         keystore_location=BROKER.write(tmp_path / "broker.pem"),
         truststore_certificates=AUTHORITY.pem,
@@ -204,7 +202,7 @@ def test_a_client_of_another_authority_is_not_let_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("algorithm", "is_let_in"), [("https", False), ("", True)])
-def test_the_name_of_another_broker_is_checked_unless_that_is_switched_off(
+def test_the_host_name_of_another_broker_is_verified_unless_disabled(
     tmp_path: Path, algorithm: str, is_let_in: bool
 ) -> None:
     config = settings(
@@ -240,12 +238,12 @@ def test_tls_versions_are_those_of_the_settings(tmp_path: Path) -> None:
         ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
     ],
 )
-def test_cipher_suites_go_by_the_names_that_java_has_for_them(java: str, openssl: str) -> None:
+def test_cipher_suites_have_javas_names(java: str, openssl: str) -> None:
     assert openssl_name(java) == openssl
-    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(openssl)  # it knows the name
+    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(openssl)  # the name is known
 
 
-def test_cipher_suites_limit_what_is_offered(tmp_path: Path) -> None:
+def test_cipher_suites_limit_the_offered_ones(tmp_path: Path) -> None:
     location = BROKER.write(tmp_path / "broker.pem")
     config = settings(
         keystore_location=location,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from penstock.protocol.apis import APIS
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -154,7 +155,7 @@ def can_be_sent(request: Any, version: int) -> bool:
 @every_refused_row
 async def test_an_answer_to_nobody_fits_into_every_version(place: Place, row: Row) -> None:
     request = row.request(place)
-    versions = [each for each in HANDLERS[row.key].versions if can_be_sent(request, each)]
+    versions = [each for each in APIS[row.key].versions if can_be_sent(request, each)]
     assert versions
     for version in versions:
         assert await place.guarded.newcomer().send(request, version) is not None

@@ -70,7 +70,9 @@ def test_a_full_disk_is_an_error_once_a_minute_and_one_line_says_that_it_is_over
         for _ in range(60):
             await watched.look(free_bytes=5_000_000)
         assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR", "WARNING"]
-        assert caplog.messages[-1].startswith("Disk full no more: /data has 5.0 MB free of 24.0 MB")
+        assert caplog.messages[-1].startswith(
+            "Disk space recovered on /data; writes resumed: 5.0 MB free of 24.0 MB"
+        )
 
     asyncio.run(scenario())
 

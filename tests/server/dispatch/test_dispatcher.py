@@ -150,7 +150,7 @@ async def test_a_failure_in_a_handler_ends_its_connection_and_no_other(
     def fail(*_args: object, **_kwargs: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("penstock.server.handlers.describe_cluster.DescribeClusterResponse", fail)
+    monkeypatch.setattr("penstock.server.handlers.describe_cluster.api.DescribeClusterResponse", fail)
     before = broken.send(MetadataRequest(topics=[]))
     failing = broken.send(DescribeClusterRequest())
     assert (await before).brokers

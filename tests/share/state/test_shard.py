@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.cluster.coordination.change import Change
-from penstock.protocol.errors import ErrorCode
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.share_snapshot_record import ShareSnapshotValue
 from penstock.protocol.messages.share_update_record import ShareUpdateValue
 from penstock.protocol.records.builder import NewRecord
@@ -353,11 +353,12 @@ def test_share_partitions_of_deleted_topics_are_deleted() -> None:
     assert scene.read(0) == ShareState(0, -1)
 
 
-def test_a_record_that_makes_no_sense_is_skipped() -> None:
+def test_a_record_that_makes_no_sense_changes_nothing() -> None:
     scene = Scene()
     scene.initialize()
     assert scene.log[0].key is not None
-    scene.shard.replay(Record(1, 0, scene.log[0].key, b"\x00\x00\x01", ()), -1)
+    with pytest.raises(ProtocolError):
+        scene.shard.replay(Record(1, 0, scene.log[0].key, b"\x00\x00\x01", ()), -1)
     scene.shard.replay(Record(2, 0, b"\x00\x63what is this", b"", ()), -1)
     scene.shard.replay(Record(3, 0, None, b"", ()), -1)
     scene.shard.replay(Record(4, 0, encode(KEY, ShareUpdateValue(), 0).key, None, ()), -1)

@@ -1,4 +1,4 @@
-"""Old bugs, put back one by one, to prove that simulated clusters notice them.
+"""Old bugs, reintroduced one by one, to prove that simulated clusters notice them.
 
     python -m tests.simulation.cluster.mutants NAME... --seeds 0..500
 
@@ -83,7 +83,7 @@ def _append_without_permit(stack: contextlib.ExitStack) -> None:
     _set(stack, appends, "_require_permit", lambda *_: None)
 
 
-def _let_the_next_request_in_before_the_append(stack: contextlib.ExitStack) -> None:
+def _start_the_next_request_before_the_append(stack: contextlib.ExitStack) -> None:
     _append_without_permit(stack)
 
     async def and_close(ctx: Any, request: Any, pending: Pending) -> Verdicts:
@@ -112,20 +112,20 @@ def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
     _set(stack, CoordinatorPartition, "leads", property(lambda each: not each._is_ended))
 
 
-# -- 4: a follower acts on what an earlier leader said ----------------------------------------------------
+# -- 4: a follower acts on the answer of an earlier leader ----------------------------------------------------
 
 
 def _follow_any_leader(stack: contextlib.ExitStack) -> None:
     _set(stack, Replica, "require_follower", lambda _replica, _leader_epoch: None)
 
 
-def _take_answers_for_the_present_entry(stack: contextlib.ExitStack) -> None:
+def _apply_answers_to_the_present_entry(stack: contextlib.ExitStack) -> None:
     take = Fetcher._take
 
-    async def take_for_whoever_follows(fetcher: Fetcher, response: FetchResponse, _asking: Any) -> None:
+    async def apply_to_the_present_follower(fetcher: Fetcher, response: FetchResponse, _asking: Any) -> None:
         await take(fetcher, response, fetcher._followed)
 
-    _set(stack, Fetcher, "_take", take_for_whoever_follows)
+    _set(stack, Fetcher, "_take", apply_to_the_present_follower)
 
 
 # -- 5, 6: a coordinator's state is ahead of its log ------------------------------------------------------
@@ -173,12 +173,12 @@ def _change_state_before_the_write(stack: contextlib.ExitStack) -> None:
 # -- 7: the last stable offset ignores the log start ------------------------------------------------------
 
 
-def _let_the_stable_offset_stay_below_the_start(stack: contextlib.ExitStack) -> None:
+def _keep_the_stable_offset_below_the_start(stack: contextlib.ExitStack) -> None:
     unstable = property(lambda log: log.producers.first_unstable_offset)
     _set(stack, Log, "first_unstable_offset", unstable)
 
 
-# -- broker-only APIs are served to everybody -------------------------------------------------------------
+# -- broker-only APIs are served to every client -------------------------------------------------------------
 
 
 def _open_to_strangers(*keys: int) -> Callable[[contextlib.ExitStack], None]:
@@ -193,15 +193,15 @@ MUTANTS: Mapping[str, Mutant] = {
     "1-eligible-replicas-kept": Mutant(_keep_eligible_replicas, _LOST),
     "2-append-without-permit": Mutant(_append_without_permit, frozenset({"no aborted read", "atomic"})),
     "2-next-request-before-the-append": Mutant(
-        _let_the_next_request_in_before_the_append, frozenset({"pipelined order"})
+        _start_the_next_request_before_the_append, frozenset({"pipelined order"})
     ),
     "3-coordinator-appends-as-follower": Mutant(_append_to_a_follower, _LOST | {"leader appends"}),
     "4a-leader-is-truncated": Mutant(_follow_any_leader, _LOST),
-    "4b-truncation-of-an-earlier-following": Mutant(_take_answers_for_the_present_entry, _LOST),
+    "4b-truncation-of-an-earlier-following": Mutant(_apply_answers_to_the_present_entry, _LOST),
     "5-part-of-a-transaction-stored": Mutant(_write_a_transaction_in_parts, frozenset({"partial offsets"})),
     "6-refused-commit-visible": Mutant(_change_state_before_the_write, frozenset({"rejected offsets"})),
     "7-stable-offset-below-start": Mutant(
-        _let_the_stable_offset_stay_below_the_start, frozenset({"last stable offset"})
+        _keep_the_stable_offset_below_the_start, frozenset({"last stable offset"})
     ),
     "strangers-fetch-as-brokers": Mutant(_open_to_strangers(1), _STRANGERS),
     "strangers-vote": Mutant(_open_to_strangers(52), _STRANGERS),
@@ -218,7 +218,7 @@ def mutated(name: str) -> Iterator[None]:
 
 
 def run_mutated(name: str, only: Sequence[str], seed: int) -> tuple[int, str | None]:
-    """What is violated when a seed runs under a mutant, if that is something that the mutant is expected to cause."""
+    """The violation of a seed under a mutant, if it is one that the mutant is expected to cause."""
     try:
         with mutated(name):
             run_cluster(seed, only=only)
@@ -230,7 +230,7 @@ def run_mutated(name: str, only: Sequence[str], seed: int) -> tuple[int, str | N
 
 
 def catch(name: str, seeds: Sequence[int], jobs: int, only: Sequence[str] = ()) -> str | None:
-    """How the first seed that notices a mutant does, and holds without it; None when no seed notices."""
+    """The violation of the first seed that notices a mutant and passes without it; None if no seed does."""
     with ProcessPoolExecutor(jobs) as pool:
         for seed, violation in pool.map(partial(run_mutated, name, only), seeds):
             if violation is not None:

@@ -28,7 +28,7 @@ FAULT_COUNT = 4
 
 
 def violation_of(patch: pytest.MonkeyPatch, fault: str) -> Violation:
-    """The first that a seed with this fault finds, and does not find without the patch; not that time ran out."""
+    """The first violation of a seed with this fault that is absent without the patch; a timeout does not count."""
     for seed in SEEDS:
         try:
             run_cluster(seed, fault_count=FAULT_COUNT, only=[fault])
@@ -50,7 +50,7 @@ def test_a_vote_that_is_sent_before_it_is_synced_makes_two_controllers(
 
     monkeypatch.setattr(quorum_state, "write_atomically", write_without_sync)
     violation = violation_of(monkeypatch, "crash_voter")
-    assert violation.invariant in {"one controller", "committed metadata"}  # or what the two of them decide
+    assert violation.invariant in {"one controller", "committed metadata"}  # or the decisions of the two
 
 
 def test_an_in_sync_set_that_is_shrunk_without_the_controller_loses_committed_records(
@@ -75,7 +75,7 @@ def test_an_in_sync_set_that_is_shrunk_without_the_controller_loses_committed_re
     }
 
 
-def test_logs_that_are_compared_by_offset_and_not_by_epoch_come_to_differ(
+def test_logs_that_are_compared_by_offset_and_not_by_epoch_diverge(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def ask(number: int, log: LogView, leader_epoch: int, bytes_max: int) -> FetchPartition:
@@ -91,11 +91,11 @@ def test_logs_that_are_compared_by_offset_and_not_by_epoch_come_to_differ(
     assert violation_of(monkeypatch, "isolate_leader").invariant == "logs agree"
 
 
-def test_a_share_group_gets_acknowledged_records_again_unless_they_are_written_first(
+def test_acknowledged_records_are_redelivered_if_acknowledgements_are_not_persisted_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def write_nothing(_persister: ClusterPersister, _key: SharePartitionKey, _update: object) -> None:
-        """As if it were enough to remember it."""
+        """As if memory were enough."""
 
     monkeypatch.setattr(ClusterPersister, "write", write_nothing)
     assert violation_of(monkeypatch, "crash").invariant == "delivered after acknowledgement"
@@ -121,11 +121,11 @@ def test_a_queued_append_is_lost_if_it_is_acknowledged_before_it_is_synced(
 def test_a_batch_that_is_sent_twice_is_stored_twice_unless_sequences_are_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ProducerStates, "check", lambda *_, **__: None)  # no look at sequence numbers
+    monkeypatch.setattr(ProducerStates, "check", lambda *_, **__: None)  # no check of sequence numbers
     assert violation_of(monkeypatch, "break_connections").invariant in {"acknowledged", "order", "read"}
 
 
-def test_a_hostile_node_notices_when_requests_for_brokers_are_served_to_everybody(
+def test_broker_only_requests_that_are_served_to_every_client_are_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(route, "BROKER_APIS", {})
@@ -141,5 +141,5 @@ def test_a_hostile_node_notices_when_requests_for_brokers_are_served_to_everybod
     ],
 )
 def test_a_decision_that_is_used_after_a_wait_without_a_new_check_is_noticed(mutant: str, fault: str) -> None:
-    """The fault meets the moment of the wait: see `mutants`, where all faults may come."""
+    """The fault hits the moment of the wait: see `mutants` for runs with all faults."""
     assert any(run_mutated(mutant, [fault], seed)[1] is not None for seed in SEEDS)

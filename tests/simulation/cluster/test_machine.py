@@ -64,7 +64,7 @@ def test_one_bit_flips_where_a_checksum_or_a_length_detects_it(
     position, header = next(
         (at, each) for at, each in iter_batches(before) if at <= place < at + each.size_bytes
     )
-    assert header.next_offset < COMMITTED  # the latest are left alone
+    assert header.next_offset < COMMITTED  # the latest are spared
     assert place - position not in {*range(8), *range(12, 16)}
     if place - position >= 16:
         assert not crc_is_valid(after, position, header.size_bytes)
@@ -80,7 +80,7 @@ def test_no_bit_flips_where_nothing_is_stored(machine: Machine, other: Machine) 
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_the_only_copy_of_a_batch_is_not_corrupted(machine: Machine, other: Machine, count: int) -> None:
-    store(other, count=count)  # its high watermark is a claim: the batches themselves are looked for
+    store(other, count=count)  # its high watermark is not evidence: the batches themselves are searched
     before = store(machine)
     places = set()
     for seed in range(40):

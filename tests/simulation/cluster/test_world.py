@@ -1,4 +1,4 @@
-"""Clusters under fixed seeds: nothing acknowledged is lost, nodes agree, and clusters recover from faults."""
+"""Clusters under fixed seeds: no acknowledged record is lost, nodes agree, and clusters recover from faults."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def run_of(seed: int) -> SimulatedCluster:
 
 @pytest.mark.xdist_group("fixed seeds")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_acknowledged_is_lost_and_a_cluster_recovers_from_faults(seed: int) -> None:
+def test_no_acknowledged_record_is_lost_and_a_cluster_recovers_from_faults(seed: int) -> None:
     cluster = run_of(seed)
     assert cluster.history.records.acknowledged_count > 0
     assert sum(cluster.faults.counts.values()) == cluster.fault_count

@@ -29,7 +29,7 @@ def durable_file(disk: FaultyDisk, content: bytes, path: str = PATH) -> File:
     return file
 
 
-def test_it_is_a_file_system() -> None:
+def test_the_disk_is_a_file_system() -> None:
     disk: FileSystem = new_disk()
     write_atomically(disk, PATH, b"abc")
     assert read_whole(disk, PATH) == b"abc"
@@ -57,7 +57,7 @@ def test_a_truncation_that_was_not_synced_is_undone() -> None:
     assert read_whole(disk.crash(), PATH) == b"whole"
 
 
-def test_a_synced_file_without_a_synced_directory_is_gone() -> None:
+def test_a_synced_file_without_a_synced_directory_is_lost() -> None:
     disk = new_disk()
     file = disk.open(PATH, create=True)
     file.write([b"data"], 0)
@@ -80,7 +80,7 @@ def test_a_removal_that_was_not_synced_brings_the_file_back() -> None:
     assert read_whole(disk.crash(), PATH) == b"back"
 
 
-def test_a_rename_that_was_not_synced_is_undone_whole() -> None:
+def test_a_rename_that_was_not_synced_is_undone_completely() -> None:
     disk = new_disk()
     durable_file(disk, b"one")
     durable_file(disk, b"two", "/data/other")
@@ -101,7 +101,7 @@ def test_a_rename_between_directories_never_leaves_both_names_or_none() -> None:
         assert len(disk.paths()) == 1, f"seed {seed}"
 
 
-def test_a_directory_without_a_synced_parent_takes_its_files_with_it() -> None:
+def test_a_directory_without_a_synced_parent_is_lost_with_its_files() -> None:
     disk = new_disk()
     disk.make_dirs("/data/topic")
     disk.open("/data/topic/file", create=True).sync()
@@ -202,7 +202,7 @@ def test_a_sync_covers_only_writes_from_before_it_began() -> None:
     assert read_whole(disk.crash(), PATH) == b"before"
 
 
-def test_a_slow_sync_does_not_hold_up_writes_of_another_thread() -> None:
+def test_a_slow_sync_does_not_block_writes_of_another_thread() -> None:
     disk = new_disk()
     file = durable_file(disk, b"")
     syncing, go_on = threading.Event(), threading.Event()
@@ -231,7 +231,7 @@ def test_a_read_error_hits_its_byte_range_only() -> None:
         file.read(10, 0)
 
 
-def test_a_flipped_bit_outlasts_a_crash() -> None:
+def test_a_flipped_bit_survives_a_crash() -> None:
     disk = new_disk()
     durable_file(disk, b"\x00\x00")
     disk.flip_bit(PATH, 1, bit=3)
@@ -239,7 +239,7 @@ def test_a_flipped_bit_outlasts_a_crash() -> None:
     assert read_whole(disk.crash(), PATH) == b"\x00\x08"
 
 
-def test_a_full_disk_refuses_growth_whole_but_takes_overwrites() -> None:
+def test_a_full_disk_refuses_growth_but_accepts_overwrites() -> None:
     disk = new_disk(capacity_bytes=8)
     file = durable_file(disk, b"12345678")
     with pytest.raises(OSError) as raised:
@@ -261,7 +261,7 @@ def test_a_full_disk_may_leave_the_first_part_of_a_write() -> None:
     assert read_whole(disk, PATH) == b"12345"
 
 
-def test_room_comes_back_when_the_last_name_and_the_last_handle_are_gone() -> None:
+def test_room_is_freed_with_the_last_name_and_the_last_handle() -> None:
     disk = new_disk()
     file = durable_file(disk, b"12345678")
     disk.remove(PATH)
@@ -353,7 +353,7 @@ def test_errors_are_those_of_the_kernel() -> None:
         assert raised.value.errno == number
 
 
-def test_a_removed_tree_is_gone_and_its_room_is_free() -> None:
+def test_removing_a_tree_frees_its_room() -> None:
     disk = new_disk()
     disk.make_dirs("/data/topic/sub")
     durable_file(disk, b"1", "/data/topic/a").close()

@@ -66,7 +66,7 @@ def test_a_vote_for_a_log_that_lacks_records_is_caught(monkeypatch: pytest.Monke
 
 
 def overwritten_commit() -> RaftWorld:
-    """Figure 8 of the Raft paper: a record of an older epoch is on a majority, and is overwritten all the same.
+    """Figure 8 of the Raft paper: a record of an older epoch is on a majority, and is overwritten anyway.
 
     Node 1 has such a record, node 5 a later leader's record in its place. Node 1 leads nodes 2 and 3, which take its
     old record; then nodes 1 and 2 go down, and node 5 comes up and wins with the votes of those who have only that.

@@ -19,13 +19,13 @@ async def run(loop: SimulatedLoop, seed: int, voter_count: int = 3) -> Simulated
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_nothing_acknowledged_is_lost_over_power_cuts_and_partitions(seed: int) -> None:
+def test_no_acknowledged_record_is_lost_through_power_cuts_and_partitions(seed: int) -> None:
     quorum, _ = run_simulated(seed, partial(run, seed=seed))
     assert len(quorum.acked) > 20
     assert len(quorum.checker.leaders) > 0
 
 
-def test_a_quorum_of_one_leads_when_its_start_returns_and_goes_on_after_a_power_cut() -> None:
+def test_a_quorum_of_one_leads_after_its_start_and_continues_after_a_power_cut() -> None:
     async def alone(loop: SimulatedLoop) -> list[bytes]:
         quorum = SimulatedQuorum(loop, 1, voter_count=1)
         machine = quorum.machines[0]

@@ -1,12 +1,13 @@
 """The quorum under seeded faults: a fixed set of seeds, which must hold and repeat exactly."""
 
-from typing import Self
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
 
 from penstock_simulation import __main__ as command
 from penstock_simulation.raft.world import RaftWorld, plan_of
+from penstock_simulation.violation import Violation
 
 
 @pytest.mark.parametrize("seed", range(100, 116))
@@ -14,7 +15,7 @@ def test_no_invariant_breaks_under_faults(seed: int) -> None:
     RaftWorld(seed).run()
 
 
-def test_a_seed_gives_the_same_records_again() -> None:
+def test_a_seed_reproduces_the_same_records() -> None:
     def run(seed: int) -> tuple[object, ...]:
         world = RaftWorld(seed)
         world.run()
@@ -27,18 +28,13 @@ def test_a_seed_gives_the_same_records_again() -> None:
 def test_the_command_runs_a_range_of_seeds_and_prints_those_that_failed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Pool:
-        def __init__(self, _jobs: int) -> None: ...
+    def run(seed: int) -> tuple[int, str]:
+        if seed == 2:
+            raise Violation("broken", "on purpose")
+        return 10, ""
 
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-
-        def map(self, work: object, seeds: range, chunksize: int) -> object:
-            return [(seed, "Violation: broken" if seed == 2 else None, 10) for seed in seeds]
-
-    monkeypatch.setattr(command, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(command, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(command, "LEVELS", {"raft": run})
     assert command.main(["--seeds", "0..4"]) == 1
     said = capsys.readouterr().out
     assert "seed 2 FAILED: Violation: broken" in said

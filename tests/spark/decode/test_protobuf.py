@@ -12,6 +12,7 @@ from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code 
 
 from penstock.spark.decode.batch import NULL_VALUE, BatchDecoder, DecoderError
 from penstock.spark.decode.protobuf import ProtobufRows, find_message
+from penstock.spark.decode.settings import ProtobufDecoder
 
 
 def field(
@@ -69,6 +70,10 @@ def order(**fields: Any) -> bytes:
     return made
 
 
+def protobuf_rows(descriptors: bytes, message: str, *, framed: bool = True) -> ProtobufRows:
+    return ProtobufRows(descriptors, ProtobufDecoder(descriptors="", message=message, framed=framed))
+
+
 def decoded(rows: ProtobufRows, *values: bytes | None) -> list[Any]:
     columns, errors, _ = BatchDecoder(rows).decode(values)
     lists = [column.to_pylist() for column in columns]
@@ -92,7 +97,7 @@ FULL = order(
 
 
 def test_a_message_becomes_columns() -> None:
-    rows = pickle.loads(pickle.dumps(ProtobufRows(DESCRIPTORS, "shop.Order")))
+    rows = pickle.loads(pickle.dumps(protobuf_rows(DESCRIPTORS, "shop.Order")))
     moment = dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
     assert decoded(rows, FRAME + b"\x00" + FULL) == [
         ("a", Decimal(2**64 - 1), "GIFT", moment, [{"sku": "x"}, {"sku": "y"}], [("k", 1)], b"\xff", {"sku": "z"}, "")
@@ -101,12 +106,12 @@ def test_a_message_becomes_columns() -> None:
 
 
 def test_what_was_not_set_is_null_or_its_default() -> None:
-    rows = ProtobufRows(DESCRIPTORS, "shop.Order", framed=False)
+    rows = protobuf_rows(DESCRIPTORS, "shop.Order", framed=False)
     assert decoded(rows, b"") == [("", Decimal(0), "UNKNOWN", None, [], [], b"", None, None)]
 
 
 def test_an_enum_number_without_a_name_is_kept() -> None:
-    assert decoded(ProtobufRows(DESCRIPTORS, "shop.Order", framed=False), order(kind=9))[0][2] == "9"
+    assert decoded(protobuf_rows(DESCRIPTORS, "shop.Order", framed=False), order(kind=9))[0][2] == "9"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +120,7 @@ def test_an_enum_number_without_a_name_is_kept() -> None:
         (None, NULL_VALUE),
         (b"", "empty value"),
         (b"\x05" + FULL, "unknown magic byte 5: expected 0, as Confluent's serializers write it"),
-        (FRAME, "truncated: the value ends within the message indexes"),
+        (FRAME, "truncated: the message indexes do not end"),
         (FRAME + b"\x00" + FULL[:-3], f"not a shop.Order: a truncated or damaged body of {len(FULL) - 3} bytes"),
         (FRAME + b"\x00\x0a\x01\xff", "not a shop.Order: a truncated or damaged body of 3 bytes"),
         (FRAME + b"\x02\x02", "not a shop.Order: its message indexes name shop.Other"),
@@ -125,18 +130,18 @@ def test_an_enum_number_without_a_name_is_kept() -> None:
     ],
 )  # fmt: skip
 def test_a_reject_says_why(value: bytes | None, expected: str) -> None:
-    assert decoded(ProtobufRows(DESCRIPTORS, "shop.Order"), value) == [expected]
+    assert decoded(protobuf_rows(DESCRIPTORS, "shop.Order"), value) == [expected]
 
 
 def test_a_nested_message_is_found_by_its_indexes() -> None:
-    rows = ProtobufRows(DESCRIPTORS, "shop.Order.Line")
+    rows = protobuf_rows(DESCRIPTORS, "shop.Order.Line")
     assert decoded(rows, FRAME + b"\x04\x00\x00\x0a\x01x") == [("x",)]
 
 
 def test_settings_that_cannot_work_are_refused_at_once() -> None:
     with pytest.raises(DecoderError, match=r"no message shop\.Ordre; there are .*shop\.Order"):
-        ProtobufRows(DESCRIPTORS, "shop.Ordre")
+        protobuf_rows(DESCRIPTORS, "shop.Ordre")
     with pytest.raises(DecoderError, match="not a descriptor set"):
-        ProtobufRows(b"\xff\xff", "shop.Order")
+        protobuf_rows(b"\xff\xff", "shop.Order")
     with pytest.raises(DecoderError, match=r"loop: shop\.Loop contains itself"):
-        ProtobufRows(DESCRIPTORS, "shop.Loop")
+        protobuf_rows(DESCRIPTORS, "shop.Loop")

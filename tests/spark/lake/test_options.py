@@ -36,12 +36,12 @@ def test_a_relative_path_is_of_the_working_directory_and_a_file_uri_is_a_path() 
         ({"path": "s3://bucket/t"}, "kept in directories, not at s3://bucket/t"),
         (
             {"path": "/t", "table_format": "hudi"},
-            "table_format is one of delta, iceberg, parquet, not 'hudi'",
+            "table_format must be one of delta, iceberg, parquet, not 'hudi'",
         ),
-        ({"path": "/t", "compression": "rar"}, "compression is one of zstd"),
-        ({"path": "/t", "merge_schema": "yes"}, "merge_schema is one of true, false, not 'yes'"),
-        ({"path": "/t", "file_size_mb": "0"}, "file_size_mb is a whole number of at least 1, not '0'"),
-        ({"path": "/t", "batch_id": "-1"}, "batch_id is a whole number of at least 0, not '-1'"),
+        ({"path": "/t", "compression": "rar"}, "compression must be one of zstd"),
+        ({"path": "/t", "merge_schema": "yes"}, "merge_schema must be true or false, not 'yes'"),
+        ({"path": "/t", "file_size_mb": "0"}, "file_size_mb must be at least 1, not 0"),
+        ({"path": "/t", "batch_id": "-1"}, "batch_id must be at least 0, not -1"),
     ],
 )
 def test_a_wrong_option_is_refused_with_what_would_be_right(given: dict[str, str], message: str) -> None:

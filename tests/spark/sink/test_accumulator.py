@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from penstock.client.metadata import TopicPartition
 from penstock.client.partitioner import murmur2
+from penstock.client.settings import ClientSettings
 from penstock.protocol.compression import Codec
 from penstock.protocol.records.batch import parse_header
 from penstock.protocol.records.record import Record, iter_records
-from penstock.spark.sink.accumulator import Accumulator, Layout, Sealed
+from penstock.spark.sink.accumulator import Accumulator, Sealed
 from penstock.spark.sink.columns import rows_of
 from penstock.spark.sink.errors import RowError
+from penstock.spark.sink.settings import SinkSettings
 
 NOW_MS = 1_700_000_000_000
 
@@ -28,14 +30,17 @@ def accumulator(
     codec: Codec = Codec.NONE,
     is_transactional: bool = True,
 ) -> Accumulator:
-    layout = Layout(
-        codec=codec,
-        batch_bytes=batch_bytes,
-        producer_id=7,
-        producer_epoch=3,
-        is_transactional=is_transactional,
+    client = ClientSettings.from_properties({"bootstrap.servers": "127.0.0.1:9092"})
+    wanted = SinkSettings(
+        client=client, topic=topic, is_exactly_once=True, codec=codec, batch_bytes=batch_bytes
     )
-    return Accumulator(layout, topic=topic, partition_count=counts.__getitem__, now_ms=lambda: NOW_MS)
+    return Accumulator(
+        wanted,
+        (7, 3),
+        is_transactional=is_transactional,
+        partition_count=counts.__getitem__,
+        now_ms=lambda: NOW_MS,
+    )
 
 
 def all_of(made: Accumulator, *batches: pa.RecordBatch, topic: str | None) -> list[Sealed]:

@@ -38,7 +38,7 @@ def test_options_of_kafkas_producer_are_understood() -> None:
     ("options", "said"),
     [
         ({"delivery": "exactly-twice"}, "option delivery must be exactly-once or at-least-once"),
-        ({"kafka_compression_type": "rar"}, "kafka.compression.type must be one of none, gzip"),
+        ({"kafka_compression_type": "rar"}, "kafka.compression.type must be one of none, uncompressed, gzip"),
         ({"kafka_transactional_id": "x"}, "kafka.transactional.id is not supported"),
         ({"kafka_acks": "0"}, "kafka.acks is not supported: the sink always waits"),
         ({"kafka_batch_size": "0"}, "kafka.batch.size must be at least 1"),

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 
-from penstock.client.blocking.client import EARLIEST, LATEST, OffsetAt
+from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient, OffsetAt
 from penstock.client.metadata import Partition, Topic, TopicPartition
+from penstock.client.settings import ClientSettings
 
 
-class ClusterModel:
+class ClusterModel(BlockingClient):
     """`logs` maps partitions to (earliest, latest); every record's timestamp is ten times its offset."""
 
-    def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]]) -> None:
+    def __init__(
+        self, logs: Mapping[TopicPartition, tuple[int, int]], isolation_level: str = "read_uncommitted"
+    ) -> None:
+        properties = {"bootstrap.servers": "127.0.0.1:9092", "isolation.level": isolation_level}
+        self.settings = ClientSettings.from_properties(properties)
         self.logs = dict(logs)
         self.questions = 0
         self.reads_committed_only: list[bool] = []

@@ -19,7 +19,7 @@ def planned(**given: Any) -> list[tuple[int, int, int]]:
     options = {"kafka.bootstrap.servers": "x:1", "subscribe": "a", **{k: str(v) for k, v in given.items()}}
     spec = batch_spec(Options(options))
     model = ClusterModel({A0: (2, 10), A1: (0, 20)})
-    ranges = batch_ranges(Positions(model, spec.subscription, reads_committed_only=False), spec)
+    ranges = batch_ranges(Positions(model, spec.subscription), spec)
     return [(each.partition, each.start, each.end) for each in ranges]
 
 

@@ -14,9 +14,8 @@ INTERNAL = TopicPartition("__a", 0)
 LOGS = {A0: (2, 10), A1: (0, 20), B0: (0, 5), INTERNAL: (0, 1)}
 
 
-def positions(subscription: Subscription | None = None, *, committed: bool = False) -> Positions:
-    subscription = subscription or Topics(names=frozenset("a"))
-    return Positions(ClusterModel(LOGS), subscription, reads_committed_only=committed)
+def positions(subscription: Subscription | None = None) -> Positions:
+    return Positions(ClusterModel(LOGS), subscription or Topics(names=frozenset("a")))
 
 
 def test_partitions_are_those_of_the_topics_that_are_named_matched_or_assigned() -> None:
@@ -67,6 +66,6 @@ def test_a_timestamp_after_the_last_record_is_an_error_or_the_end() -> None:
 
 
 def test_a_reader_of_committed_records_asks_for_the_last_stable_offset() -> None:
-    model = ClusterModel(LOGS)
-    Positions(model, Topics(names=frozenset("a")), reads_committed_only=True).latest([A0])
+    model = ClusterModel(LOGS, "read_committed")
+    Positions(model, Topics(names=frozenset("a"))).latest([A0])
     assert model.reads_committed_only == [True]

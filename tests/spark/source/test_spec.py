@@ -99,7 +99,7 @@ def test_the_strategy_says_what_a_start_after_the_last_record_means() -> None:
         ({"maxRecordsPerPartition": 0}, "maxRecordsPerPartition must be at least 1"),
         ({"startingTimestamp": "soon"}, "startingTimestamp must be a whole number"),
         ({"minOffsetsPerTrigger": 9, "maxOffsetsPerTrigger": 3}, r"minOffsetsPerTrigger \(9\) is higher"),
-        ({"maxTriggerDelay": "a while"}, "maxTriggerDelay must be a duration"),
+        ({"maxTriggerDelay": "a while"}, "maxTriggerDelay: `a while` is not a duration"),
         (
             {"kafka.group.instance.id": "ok", "kafka.auto.offset.reset": "x"},
             r"auto\.offset\.reset .*startingOffsets",

@@ -29,7 +29,7 @@ class Stream:
         self.planner = self.started()
 
     def started(self) -> StreamPlanner:
-        positions = Positions(self.model, self.spec.subscription, reads_committed_only=False)
+        positions = Positions(self.model, self.spec.subscription)
         return StreamPlanner(positions, self.spec, self.clock)
 
     def tasks(self, start: Any, end: Any) -> list[tuple[str, int, int, int]]:

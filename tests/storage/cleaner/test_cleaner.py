@@ -1,16 +1,23 @@
-"""What compaction keeps and drops, and that no crash changes it."""
+"""The cleaner keeps the newest record of each key; its schedule, and crashes at any operation."""
 
+import asyncio
+import errno
 import itertools
 
 import pytest
 
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
-from penstock.storage.cleaner.cleaner import CleanerSettings
+from penstock.runtime.offload import InlineOffload
+from penstock.storage.cleaner.cleaner import Cleaner, CleanerSettings
+from penstock.storage.cleaner.passes import CleanerPasses
+from penstock.storage.compaction.worker import OffloadedCompactor
 from penstock.storage.directory.checkpoints import PartitionName, read_offsets
+from penstock.storage.errors import LogCorrupt
+from penstock.storage.log.log import Log
 from penstock.storage.log.values import Origin
 from penstock_simulation.disk import Keep, PowerCut
-from tests.storage.keyed_store import HOUR_MS, NOW_MS, TOPIC_ID, KeyedStore
+from tests.storage.keyed_store import HOUR_MS, NOW_MS, TOPIC_ID, KeyedStore, Partition
 
 
 def test_sealed_segments_keep_the_newest_of_every_key_and_the_active_one_is_not_touched() -> None:
@@ -22,10 +29,10 @@ def test_sealed_segments_keep_the_newest_of_every_key_and_the_active_one_is_not_
     assert store.cleaner.clean_offset("t", 0) == 6
 
 
-def test_a_setting_of_the_cleaner_that_is_changed_holds_from_the_next_pass_on() -> None:
+def test_a_changed_cleaner_setting_applies_from_the_next_pass() -> None:
     store = KeyedStore()
     store.put("a=1 b=1 a=2 b=2 a=3 b=3 a=4")
-    store.settings = CleanerSettings(dedupe_buffer_bytes=1)  # a pass takes one batch all the same
+    store.settings = CleanerSettings(dedupe_buffer_bytes=1)  # a pass takes at least one batch
     store.compact()
     assert store.cleaner.clean_offset("t", 0) == 1
     store.settings = CleanerSettings()
@@ -43,7 +50,7 @@ def test_a_consumer_reads_across_the_gaps_from_any_offset() -> None:
         assert store.text(offset).split() == expected, f"from {offset}"
 
 
-def test_appends_go_on_after_a_compaction_with_the_next_offset() -> None:
+def test_appends_continue_with_the_next_offset_after_a_compaction() -> None:
     store = KeyedStore()
     store.put("a=1 a=2 a=3 a=4")
     store.compact()
@@ -51,7 +58,7 @@ def test_appends_go_on_after_a_compaction_with_the_next_offset() -> None:
     assert store.text() == "2:a=3 3:a=4 4:b=1"
 
 
-def test_times_are_found_after_a_compaction() -> None:
+def test_offsets_are_found_by_timestamp_after_a_compaction() -> None:
     store = KeyedStore()
     for word in ("a=1", "b=1", "a=2", "c=1", "b=2", "a=3", "a=4"):
         store.put(word)
@@ -90,7 +97,7 @@ def test_records_without_a_key_are_dropped_when_a_topic_becomes_compacted() -> N
     assert store.text() == "1:a=1 2:b=1 3:c=1"
 
 
-def test_a_second_pass_looks_only_at_what_is_new() -> None:
+def test_a_second_pass_cleans_only_new_records() -> None:
     store = KeyedStore()
     store.put("a=1 a=2 a=3 b=1")
     assert store.compact()
@@ -117,7 +124,7 @@ def test_records_above_the_last_stable_offset_are_left_alone() -> None:
     assert store.text() == "2:a=3 3:a=open 4:a=4 5:a=5 6:a=6 7:a=7"
 
 
-def test_aborted_records_go_and_committed_ones_stay() -> None:
+def test_aborted_records_are_removed_and_committed_ones_kept() -> None:
     store = KeyedStore(segment_records=4)
 
     def end(is_commit: bool) -> None:
@@ -158,7 +165,7 @@ def test_an_idempotent_producer_is_still_known_after_compaction_and_restart(stop
     assert not store.put_as(7, 3, "a=3").duplicate
 
 
-def test_the_last_sequence_of_a_producer_outlives_the_loss_of_all_snapshots() -> None:
+def test_the_last_sequence_of_a_producer_survives_the_loss_of_all_snapshots() -> None:
     store = KeyedStore()
     for sequence in range(3):
         store.put_as(7, sequence, f"a={sequence}")
@@ -173,7 +180,7 @@ def test_the_last_sequence_of_a_producer_outlives_the_loss_of_all_snapshots() ->
     assert store.put_as(7, 3, "a=3").base_offset == 7
 
 
-def test_the_cleaner_goes_on_where_it_stopped_after_a_restart() -> None:
+def test_the_cleaner_resumes_from_its_checkpoint_after_a_restart() -> None:
     store = KeyedStore()
     store.put("a=1 a=2 a=3 b=1")
     store.compact()
@@ -185,7 +192,7 @@ def test_the_cleaner_goes_on_where_it_stopped_after_a_restart() -> None:
     assert store.text() == "2:a=3 5:b=3 6:c=1"
 
 
-def test_the_place_in_a_log_that_is_not_open_yet_is_not_forgotten() -> None:
+def test_the_cleaner_checkpoint_of_an_unopened_log_is_kept() -> None:
     store = KeyedStore()
     store.add_topic("u")
     for topic in ("t", "u"):
@@ -202,7 +209,7 @@ def test_the_place_in_a_log_that_is_not_open_yet_is_not_forgotten() -> None:
     }
 
 
-def test_a_topic_that_is_made_anew_is_compacted_from_its_start() -> None:
+def test_a_recreated_topic_is_compacted_from_its_start() -> None:
     store = KeyedStore()
     store.add_topic("u")
     store.put("a=1 a=2 a=3 b=1", topic="u")
@@ -216,7 +223,7 @@ def test_a_topic_that_is_made_anew_is_compacted_from_its_start() -> None:
     assert store.text(topic="u") == "5:a=6 6:b=1"
 
 
-def test_the_filthiest_log_is_compacted_first() -> None:
+def test_the_log_with_the_highest_dirty_ratio_is_compacted_first() -> None:
     store = KeyedStore()
     store.add_topic("u")
     store.put("a=1 b=1 c=1 d=1")
@@ -228,10 +235,10 @@ def test_the_filthiest_log_is_compacted_first() -> None:
     assert store.text().startswith("0:a=1")
 
 
-def test_readers_hold_on_to_what_they_have_open_while_segments_are_replaced() -> None:
+def test_readers_keep_their_open_segments_while_these_are_replaced() -> None:
     store = KeyedStore()
     store.put("a=1 a=2 a=3 b=1")
-    cache = store.store._cache
+    cache = store.log.cache
     pinned = cache.pin(store.log.segments[0].log_path)
     store.compact()
     assert [h.base_offset for _, h in iter_batches_strict(pinned.file.read(1 << 20, 0))] == [0, 1, 2]
@@ -246,7 +253,9 @@ HISTORY = "a=1 b=1 a=2 c=1 b=2 d=1 a=3 c e=1 b=3 a=4 f=1 d=2 e=2"
 
 @pytest.mark.parametrize("keep", [Keep.NOTHING, Keep.PREFIX, Keep.PAGES, Keep.EVERYTHING])
 @pytest.mark.parametrize("segment_bytes", [300, 1 << 20])
-def test_a_crash_at_any_operation_of_a_pass_loses_and_doubles_nothing(segment_bytes: int, keep: Keep) -> None:
+def test_a_crash_at_any_operation_of_a_pass_neither_loses_nor_duplicates_records(
+    segment_bytes: int, keep: Keep
+) -> None:
     before: dict[str, str | None] = {}
     for operation_count in itertools.count():
         context = f"operation {operation_count}"
@@ -284,3 +293,141 @@ def check_table(store: KeyedStore, table: dict[str, str | None], end: int, conte
     assert store.log.log_end_offset == end, context
     assert not store.log.damage, context
     assert not [n for n in store.files() if n.endswith((".cleaned", ".swap", ".deleted"))], context
+
+
+def test_stopping_the_cleaner_ends_a_running_pass() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1")
+
+    async def scenario() -> None:
+        started, ended = asyncio.Event(), asyncio.Event()
+
+        async def hang() -> None:
+            started.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        store.before_swap = hang
+        running = asyncio.create_task(store.cleaner.run())
+        await started.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        assert ended.is_set()
+
+    store.run(scenario())
+    store.crash()
+    assert store.text() == "0:a=1 1:a=2 2:a=3 3:b=1"
+
+
+def test_no_more_logs_are_compacted_concurrently_than_the_setting_allows_and_none_twice() -> None:
+    store = KeyedStore()
+    for topic in ("u", "v"):
+        store.add_topic(topic)
+    for topic in ("t", "u", "v"):
+        store.put("a=1 a=2 a=3 b=1", topic=topic)
+    gates = [asyncio.Event() for _ in store.logs]
+    waiting = iter(gates)
+    begun: list[int] = []
+
+    async def wait() -> None:
+        begun.append(len(store.store.passes.running))
+        await next(waiting).wait()
+
+    async def turns() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def scenario() -> None:
+        store.before_swap = wait
+        running = asyncio.create_task(store.cleaner.run())
+        await turns()
+        assert len(begun) == 1
+        store.settings = CleanerSettings(threads=2)
+        store.clock.advance(store.settings.backoff_ms)
+        await turns()
+        assert len(begun) == 2
+        gates[0].set()
+        await turns()
+        assert len(begun) == 3
+        store.settings = CleanerSettings(threads=0)
+        gates[1].set()
+        gates[2].set()
+        await turns()
+        store.put("a=1 a=2 a=3 b=2", topic="u")
+        store.clock.advance(store.settings.backoff_ms)
+        await turns()
+        assert len(begun) == 3
+        running.cancel()
+        await asyncio.wait([running])
+
+    store.run(scenario())
+    assert [store.cleaner.clean_offset(topic, 0) for topic in ("t", "u", "v")] == [3, 3, 3]
+    assert max(begun) == 2
+
+
+def test_the_cleaner_runs_retention_and_compaction_at_their_intervals() -> None:
+    store = KeyedStore(cleanup_policy=["compact", "delete"], retention_ms=HOUR_MS)
+    store.put("a=1 a=2 a=3 b=1")
+
+    async def scenario() -> None:
+        running = asyncio.create_task(store.cleaner.run())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert len(store.log.segments) == 2
+        assert store.cleaner.clean_offset("t", 0) == 3
+        store.clock.advance(2 * HOUR_MS)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+
+    store.run(scenario())
+    assert store.log.log_start_offset == 4
+    assert store.text() == ""
+
+
+class Unopened:
+    """A partition whose log is unopened; opening it may fail."""
+
+    high_watermark = 0
+    last_stable_offset = 0
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.is_open = False
+        self._error = error
+
+    @property
+    def log(self) -> Log:
+        raise self._error or AssertionError("it is opened")
+
+
+def with_another(store: KeyedStore, another: Unopened) -> Cleaner:
+    return Cleaner(
+        "/data",
+        lambda: [another, Partition(store.log)],
+        store.store.secure,
+        files=store.disk,
+        clock=store.clock,
+        offload=InlineOffload(),
+        compactor=OffloadedCompactor(store.disk, InlineOffload()),
+        passes=CleanerPasses(),
+    )
+
+
+@pytest.mark.parametrize("error", [LogCorrupt("damaged"), OSError(errno.EIO, "bad disk")])
+def test_a_log_that_cannot_be_opened_does_not_stop_the_cleaning_of_others(error: Exception) -> None:
+    store = KeyedStore(cleanup_policy=["compact", "delete"], retention_ms=HOUR_MS)
+    cleaner = with_another(store, Unopened(error))
+    store.put("a=1 a=2 a=3 b=1")
+    assert store.run(cleaner.compact_filthiest())
+    assert store.text() == "2:a=3 3:b=1"
+    store.clock.advance(2 * HOUR_MS)
+    assert store.run(cleaner.sweep()) == 2
+
+
+def test_choosing_what_to_compact_opens_no_log() -> None:
+    store = KeyedStore()
+    assert not store.run(with_another(store, Unopened()).compact_filthiest())

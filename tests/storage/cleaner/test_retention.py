@@ -1,4 +1,4 @@
-"""What retention drops, by time, size and number."""
+"""Retention deletes segments by time, size and number."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from penstock_simulation.disk import Keep, PowerCut
 from tests.storage.keyed_store import HOUR_MS, KeyedStore
 
 
-def test_expired_segments_go_and_the_start_stays_moved_after_a_power_cut() -> None:
+def test_expired_segments_are_deleted_and_the_log_start_survives_a_power_cut() -> None:
     store = KeyedStore(cleanup_policy=["delete"], retention_ms=HOUR_MS)
     store.put("a=1 b=1 c=1")
     store.clock.advance(2 * HOUR_MS)
@@ -22,7 +22,7 @@ def test_expired_segments_go_and_the_start_stays_moved_after_a_power_cut() -> No
     assert store.text() == "3:d=1"
 
 
-def test_when_all_has_expired_the_log_is_empty_and_goes_on_at_the_next_offset() -> None:
+def test_a_log_whose_records_have_all_expired_continues_at_the_next_offset() -> None:
     store = KeyedStore(cleanup_policy=["delete"], retention_ms=HOUR_MS)
     store.put("a=1 b=1 c=1 d=1")
     store.clock.advance(2 * HOUR_MS)
@@ -41,7 +41,7 @@ def test_a_log_that_is_too_large_loses_its_oldest_segments() -> None:
     assert store.text() == "2:c=1 3:d=1"
 
 
-def test_no_more_closed_segments_are_kept_than_the_topic_says() -> None:
+def test_no_more_closed_segments_are_kept_than_the_topic_allows() -> None:
     store = KeyedStore(cleanup_policy=["delete"], segment_records=1, retention_segments=2)
     store.put("a=1 b=1 c=1 d=1 e=1")
     assert store.sweep() == 2
@@ -49,7 +49,7 @@ def test_no_more_closed_segments_are_kept_than_the_topic_says() -> None:
 
 
 @pytest.mark.parametrize("keep", list(Keep))
-def test_a_crash_at_any_operation_of_a_sweep_leaves_whole_segments_only(keep: Keep) -> None:
+def test_a_crash_at_any_operation_of_retention_leaves_only_whole_segments(keep: Keep) -> None:
     whole = ["0:a=1 1:b=1 ", "2:c=1 3:d=1 ", "4:e=1 5:f=1 ", "6:g=1"]
     for operation_count in itertools.count():
         store = KeyedStore(seed=operation_count, cleanup_policy=["delete"], segment_records=2)
@@ -73,7 +73,7 @@ def test_a_crash_at_any_operation_of_a_sweep_leaves_whole_segments_only(keep: Ke
             return
 
 
-def test_a_log_that_fails_in_a_sweep_does_not_stop_the_others() -> None:
+def test_a_log_that_fails_during_retention_does_not_stop_the_others() -> None:
     store = KeyedStore(cleanup_policy=["delete"], segment_records=1, retention_segments=0)
     store.add_topic("u")
     store.put("a=1 b=1")

@@ -44,7 +44,7 @@ def test_all_but_the_active_segment_can_be_cleaned_the_first_time() -> None:
     assert (found.clean_bytes, found.dirty_bytes, found.dirty_ratio) == (0, 300, 1.0)
 
 
-def test_cleaning_goes_on_where_it_stopped() -> None:
+def test_cleaning_resumes_at_its_checkpoint() -> None:
     found = assess(FOUR, COMPACT, 20, NOW_MS)
     assert (found.clean_bytes, found.dirty_bytes) == (200, 100)
     assert found.first_dirty_offset == 20
@@ -100,7 +100,7 @@ def test_groups_respect_the_size_of_an_index() -> None:
     assert bases(groups) == [[0], [10, 20]]
 
 
-def test_a_group_never_spans_more_offsets_than_an_index_can_tell() -> None:
+def test_a_group_never_spans_more_offsets_than_an_index_can_hold() -> None:
     far = 2**31
     segments = [segment(0), segment(far - 10), segment(far + 10, 0), segment(far + 20)]
     groups = group_segments(

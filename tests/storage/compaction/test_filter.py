@@ -9,7 +9,7 @@ from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import Record, decode_records
 from penstock.storage.compaction.filter import BatchFilter, LastRecord, fill_keys, split_records
-from penstock.storage.compaction.keys import ENTRY_BYTES, KeyOffsets
+from penstock.storage.compaction.keys import KeyOffsets
 from penstock.storage.compaction.transactions import CleanedTransactions
 from penstock.storage.segment.transaction_index import AbortedTransaction
 
@@ -30,6 +30,7 @@ def record(key: str | None, value: str | None, timestamp: int = 500) -> NewRecor
 def new_filter(
     *batches: bytes,
     aborted: Sequence[AbortedTransaction] = (),
+    transactions: CleanedTransactions | None = None,
     last_records: dict[int, LastRecord] | None = None,
     end_offset: int = 1000,
     now_ms: int = NOW_MS,
@@ -42,7 +43,7 @@ def new_filter(
         keys.latest_offset = header.last_offset
     return BatchFilter(
         keys=keys,
-        transactions=CleanedTransactions(aborted),
+        transactions=transactions or CleanedTransactions(aborted),
         last_records=last_records or {},
         end_offset=end_offset,
         now_ms=now_ms,
@@ -106,12 +107,12 @@ def test_a_batch_that_loses_records_keeps_base_offset_last_offset_sequences_and_
     assert (after.last_sequence, after.leader_epoch) == (before.last_sequence, 9)
 
 
-def test_a_batch_that_loses_nothing_is_given_back_byte_for_byte() -> None:
+def test_a_batch_that_loses_nothing_is_returned_unchanged() -> None:
     batch = build_batch([record("a", "1"), record("b", "1")], codec=Codec.ZSTD)
     assert apply(new_filter(batch), batch) == batch
 
 
-def test_a_batch_that_loses_everything_is_gone() -> None:
+def test_a_batch_that_loses_all_its_records_is_removed() -> None:
     old, new = build_batch([record("a", "1")]), build_batch([record("a", "2")], base_offset=1)
     assert apply(new_filter(old, new), old) is None
 
@@ -146,7 +147,7 @@ def test_a_record_without_a_key_is_dropped_and_counted() -> None:
     assert batch_filter.keyless_count == 1
 
 
-def test_a_tombstone_gets_a_delete_horizon_and_keeps_its_time_the_first_time() -> None:
+def test_the_first_pass_gives_a_tombstone_a_delete_horizon_and_keeps_its_timestamp() -> None:
     batch = build_batch([record("a", None, 500), record("b", "1", 510)])
     kept = apply(new_filter(batch), batch) or b""
     assert parse_header(kept).delete_horizon_ms == NOW_MS + RETENTION_MS
@@ -154,7 +155,7 @@ def test_a_tombstone_gets_a_delete_horizon_and_keeps_its_time_the_first_time() -
     assert parse_header(kept).max_timestamp == 510
 
 
-def test_a_tombstone_stays_before_its_horizon_and_goes_at_it() -> None:
+def test_a_tombstone_is_kept_before_its_delete_horizon_and_removed_at_it() -> None:
     batch = build_batch([record("a", None), record("b", "1")])
     marked = apply(new_filter(batch), batch) or b""
     early = new_filter(marked, now_ms=NOW_MS + RETENTION_MS - 1)
@@ -205,16 +206,17 @@ def test_a_damaged_batch_is_refused_rather_than_given_a_new_checksum() -> None:
         apply(new_filter(bytes(build_batch([record("a", "1")]))), batch)
 
 
-def test_aborted_records_go_and_their_marker_stays_one_round_longer() -> None:
+def test_aborted_records_are_removed_and_their_marker_is_kept_for_one_more_pass() -> None:
     data, end = transactional(10, "a"), marker(11, is_commit=False)
     aborted = AbortedTransaction(PRODUCER, 10, 11, 12)
-    batch_filter = new_filter(aborted=[aborted])
+    transactions = CleanedTransactions([aborted])
+    batch_filter = new_filter(transactions=transactions)
     assert apply(batch_filter, data) is None
     assert apply(batch_filter, end) == end
-    assert batch_filter._transactions.kept == [aborted]
+    assert transactions.kept == [aborted]
 
 
-def test_a_marker_without_records_waits_out_its_horizon_and_then_goes() -> None:
+def test_a_marker_without_records_is_removed_at_its_delete_horizon() -> None:
     end = marker(11, is_commit=False)
     marked = apply(new_filter(), end) or b""
     assert parse_header(marked).delete_horizon_ms == NOW_MS + RETENTION_MS
@@ -224,14 +226,14 @@ def test_a_marker_without_records_waits_out_its_horizon_and_then_goes() -> None:
     assert apply(new_filter(now_ms=NOW_MS + RETENTION_MS), marked) is None
 
 
-def test_a_commit_marker_stays_while_records_of_its_transaction_stand_before_it() -> None:
+def test_a_commit_marker_is_kept_while_records_of_its_transaction_precede_it() -> None:
     data, end = transactional(10, "a"), marker(11, is_commit=True)
     batch_filter = new_filter(data, end)
     assert apply(batch_filter, data) == data
     assert apply(batch_filter, end) == end
 
 
-def test_an_abort_marker_that_the_index_does_not_know_stays_behind_records_of_its_producer() -> None:
+def test_an_abort_marker_missing_from_the_index_is_kept_after_records_of_its_producer() -> None:
     data, end = transactional(10, "a"), marker(11, is_commit=False)
     batch_filter = new_filter(data)
     assert apply(batch_filter, data) == data
@@ -244,16 +246,6 @@ def test_the_last_marker_of_a_producer_keeps_its_epoch_in_an_empty_header() -> N
     late = new_filter(now_ms=NOW_MS + RETENTION_MS, last_records={PRODUCER: LastRecord(-1, 0)})
     header = parse_header(apply(late, marked) or b"")
     assert (header.record_count, header.is_control, header.producer_epoch) == (0, True, 0)
-
-
-def test_the_key_map_is_full_at_its_bound_in_bytes() -> None:
-    keys = KeyOffsets(3 * ENTRY_BYTES)
-    fullness = []
-    for number, key in enumerate([b"a", b"b", b"a", b"c"]):
-        keys.put(key, number)
-        fullness.append(keys.is_full)
-    assert fullness == [False, False, False, True]
-    assert [keys.newest(key) for key in (b"a", b"b", b"c", b"d")] == [2, 1, 3, -1]
 
 
 @pytest.mark.parametrize("section", [b"\x02\x00", b"\x00", b"\x0c\x00\x00\x00\x02a\x01\x00\xff", b"\x80"])

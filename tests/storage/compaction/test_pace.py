@@ -11,7 +11,7 @@ MEGABYTE = 1_000_000
 
 
 class Time:
-    """Passes in sleeps only."""
+    """A clock that only sleeps advance."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -30,7 +30,7 @@ def paced(time: Time, bytes_per_second: Callable[[], float]) -> Pace:
     return Pace(bytes_per_second, now_s=lambda: time.now_s, sleep=time.sleep)
 
 
-def test_bytes_are_slept_off_at_the_rate() -> None:
+def test_the_sleeps_limit_bytes_to_the_rate() -> None:
     time = Time()
     pace = paced(time, lambda: MEGABYTE)
     for _ in range(10):
@@ -38,7 +38,7 @@ def test_bytes_are_slept_off_at_the_rate() -> None:
     assert time.slept_s == pytest.approx(5)
 
 
-def test_time_that_the_work_took_counts_but_idle_time_is_not_saved_up() -> None:
+def test_working_time_counts_towards_the_rate_and_idle_time_does_not() -> None:
     time = Time()
     pace = paced(time, lambda: MEGABYTE)
     time.now_s += 0.75
@@ -50,7 +50,7 @@ def test_time_that_the_work_took_counts_but_idle_time_is_not_saved_up() -> None:
     assert time.slept_s == pytest.approx(1.25)
 
 
-def test_little_is_slept_off_with_what_follows() -> None:
+def test_short_sleeps_are_combined() -> None:
     time = Time()
     pace = paced(time, lambda: MEGABYTE)
     for _ in range(1000):
@@ -59,7 +59,7 @@ def test_little_is_slept_off_with_what_follows() -> None:
     assert min(time.naps) >= 0.05
 
 
-def test_a_rate_that_rises_ends_a_long_sleep() -> None:
+def test_a_raised_rate_ends_a_long_sleep() -> None:
     time = Time()
     pace = paced(time, lambda: 1.0 if time.now_s < 103 else MEGABYTE)
     pace.spend(MEGABYTE)
@@ -67,19 +67,19 @@ def test_a_rate_that_rises_ends_a_long_sleep() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan")])
-def test_a_rate_of_nothing_is_a_byte_a_second_and_no_failure(rate: float) -> None:
+def test_a_rate_of_zero_means_one_byte_per_second(rate: float) -> None:
     time = Time()
     paced(time, lambda: rate).spend(10)
     assert time.slept_s == pytest.approx(10)
 
 
-def test_without_a_limit_nobody_sleeps() -> None:
+def test_an_unlimited_rate_needs_no_sleep() -> None:
     time = Time()
     paced(time, lambda: sys.float_info.max).spend(1 << 40)
     assert time.naps == []
 
 
-def test_compaction_pays_for_what_it_reads_twice_and_writes() -> None:
+def test_the_rate_counts_both_reads_and_the_write_of_a_compaction() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1 b=1", "a=2|c=1", "b=2")
     spent: list[int] = []

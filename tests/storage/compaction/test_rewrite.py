@@ -35,7 +35,7 @@ def test_the_newest_record_of_every_key_remains_at_its_offset() -> None:
     assert (result.records_read, result.records_kept, result.key_count) == (7, 4, 4)
 
 
-def test_the_segments_it_reads_are_not_touched() -> None:
+def test_the_source_segments_are_not_modified() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1", "a=2")
     before = {path: read_whole(disk, path) for path in disk.paths()}
@@ -43,7 +43,7 @@ def test_the_segments_it_reads_are_not_touched() -> None:
     assert {path: read_whole(disk, path) for path in before} == before
 
 
-def test_what_it_wrote_survives_a_power_cut_once_the_names_are_synced() -> None:
+def test_rewritten_segments_survive_a_power_cut_once_their_names_are_synced() -> None:
     disk = new_disk()
     compact(disk, job_of(write_log(disk, "a=1", "a=2"), end=2))
     disk.sync_dir(DIRECTORY)
@@ -52,7 +52,7 @@ def test_what_it_wrote_survives_a_power_cut_once_the_names_are_synced() -> None:
     assert disk.exists(f"{DIRECTORY}/{FIRST}.timeindex.cleaned")
 
 
-def test_segments_are_put_together_up_to_the_size_of_a_segment() -> None:
+def test_segments_are_merged_up_to_the_segment_size() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1", "b=1", "c=1", "a=2")
     result = compact(disk, job_of(segments, end=4, segment_bytes_max=2 * segments[0].size_bytes))
@@ -60,7 +60,7 @@ def test_segments_are_put_together_up_to_the_size_of_a_segment() -> None:
     assert all_pairs(disk, ".log.cleaned") == "1:b=1 2:c=1 3:a=2"
 
 
-def test_a_segment_in_which_nothing_changes_is_not_written_anew() -> None:
+def test_an_unchanged_segment_is_not_rewritten() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1", "b=1", "a=2")
     result = compact(disk, job_of(segments, end=3, segment_bytes_max=1))
@@ -70,14 +70,14 @@ def test_a_segment_in_which_nothing_changes_is_not_written_anew() -> None:
     ]
 
 
-def test_a_clean_part_loses_what_the_dirty_part_supersedes() -> None:
+def test_records_of_the_clean_part_are_superseded_by_the_dirty_part() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1 b=1", "a=2")
     compact(disk, job_of(segments, end=3, first_dirty_offset=2))
     assert pairs_in(disk, f"{FIRST}.log.cleaned") == "1:b=1 2:a=2"
 
 
-def test_keys_that_do_not_fit_the_buffer_wait_for_the_next_pass() -> None:
+def test_keys_beyond_the_buffer_wait_for_the_next_pass() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1|b=1", "a=2|b=2|c=1|a=3")
     first = compact(disk, job_of(segments, end=6, dedupe_buffer_bytes=2 * ENTRY_BYTES))
@@ -87,14 +87,14 @@ def test_keys_that_do_not_fit_the_buffer_wait_for_the_next_pass() -> None:
     assert pairs_in(disk, f"{FIRST}.log.cleaned") == "2:a=2 3:b=2 4:c=1 5:a=3"
 
 
-def test_every_pass_takes_at_least_one_batch() -> None:
+def test_every_pass_cleans_at_least_one_batch() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1 b=1 c=1 d=1|a=2")
     result = compact(disk, job_of(segments, end=5, dedupe_buffer_bytes=1))
     assert result.end_offset == 4
 
 
-def test_a_segment_that_loses_everything_becomes_an_empty_one() -> None:
+def test_a_segment_that_loses_all_its_records_becomes_empty() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1", "a=2")
     result = compact(disk, job_of(segments, end=2, segment_bytes_max=1))
@@ -140,7 +140,7 @@ def test_an_aborted_transaction_that_ends_here_stays_in_the_transaction_index() 
 
 
 @pytest.mark.parametrize("position", [66, 70, 71, 5])
-def test_damage_stops_it_and_leaves_nothing_behind(position: int) -> None:
+def test_damage_stops_a_rewrite_and_leaves_no_files(position: int) -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1|b=2", "a=2")
     disk.flip_bit(f"{DIRECTORY}/{FIRST}.log", position)
@@ -149,7 +149,7 @@ def test_damage_stops_it_and_leaves_nothing_behind(position: int) -> None:
     assert not [name for name in disk.list(DIRECTORY) if name.endswith(".cleaned")]
 
 
-def test_a_full_disk_stops_it_and_leaves_nothing_behind() -> None:
+def test_a_full_disk_stops_a_rewrite_and_leaves_no_files() -> None:
     disk = new_disk()
     segments = write_log(disk, "a=1|b=2", "a=2")
     disk.set_capacity(disk.used_bytes + 10)

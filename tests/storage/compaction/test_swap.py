@@ -44,7 +44,7 @@ def newest(pairs: str) -> dict[str, str]:
 def check(disk: FaultyDisk, context: str) -> None:
     pairs = all_pairs(disk)
     offsets = [int(word.split(":")[0]) for word in pairs.split()]
-    assert offsets == sorted(set(offsets)), f"{context}: doubled or out of order: {pairs}"
+    assert offsets == sorted(set(offsets)), f"{context}: duplicated or out of order: {pairs}"
     assert newest(pairs) == newest(BEFORE), f"{context}: {pairs}"
     assert set(pairs.split()) <= set(BEFORE.split()), f"{context}: {pairs}"
     leftovers = [n for n in disk.list(DIRECTORY) if n.endswith((".cleaned", ".swap", ".deleted"))]
@@ -57,7 +57,7 @@ def check(disk: FaultyDisk, context: str) -> None:
 
 
 @pytest.mark.parametrize("group_count", [1, 2])
-def test_a_compaction_that_is_not_disturbed_leaves_the_newest_of_every_key(group_count: int) -> None:
+def test_an_undisturbed_compaction_keeps_the_newest_record_of_every_key(group_count: int) -> None:
     disk = new_disk()
     build(disk)
     compact_and_swap(disk, group_count=group_count)
@@ -70,7 +70,7 @@ def test_a_compaction_that_is_not_disturbed_leaves_the_newest_of_every_key(group
 
 @pytest.mark.parametrize("keep", [Keep.NOTHING, Keep.PREFIX, Keep.PAGES, Keep.EVERYTHING, None])
 @pytest.mark.parametrize("group_count", [1, 2])
-def test_a_crash_at_any_operation_of_a_compaction_loses_and_doubles_nothing(
+def test_a_crash_at_any_operation_of_a_compaction_neither_loses_nor_duplicates_records(
     group_count: int, keep: Keep | None
 ) -> None:
     """`None` kills the process alone. The recovery is itself cut off at each of its operations."""
@@ -102,7 +102,7 @@ def test_a_crash_at_any_operation_of_a_compaction_loses_and_doubles_nothing(
         check(disk, context + ", and a power cut after recovery")
 
 
-def test_files_marked_for_deletion_are_gone_after_a_restart() -> None:
+def test_files_marked_for_deletion_are_deleted_at_a_restart() -> None:
     disk = new_disk()
     build(disk)
     disk.rename(f"{DIRECTORY}/{FIRST}.log", f"{DIRECTORY}/{FIRST}.log.deleted")
@@ -119,11 +119,11 @@ def test_a_directory_without_leftovers_is_not_written_to() -> None:
     assert disk.operation_count == count
 
 
-def test_a_compacted_segment_can_be_given_up_before_it_counts() -> None:
+def test_a_compacted_segment_can_be_discarded_before_its_swap() -> None:
     disk = new_disk()
     build(disk)
     compact(disk, job_of(write_log(new_disk(), "a=1 b=1|a=2", "c=1|b=2 d=1", "a=3 d=2|a=4"), end=9))
     swap.mark(disk, DIRECTORY, 0)
     swap.discard(disk, DIRECTORY, 0)
     assert all_pairs(disk) == BEFORE
-    check(disk, "given up")
+    check(disk, "discarded")

@@ -47,7 +47,7 @@ def test_a_worker_process_compacts_as_the_same_code_does_inline(tmp_path: Path) 
     assert {name: (tmp_path / name).read_bytes() for name in written} == written
 
 
-def test_damage_found_by_the_worker_process_is_told_as_damage(tmp_path: Path) -> None:
+def test_damage_found_by_the_worker_process_is_reported_as_damage(tmp_path: Path) -> None:
     job = real_copy(tmp_path)
     path = tmp_path / f"{0:020d}.log"
     content = bytearray(path.read_bytes())
@@ -57,7 +57,7 @@ def test_damage_found_by_the_worker_process_is_told_as_damage(tmp_path: Path) ->
         asyncio.run(ProcessCompactor().run(job))
 
 
-def test_an_error_of_the_disk_keeps_its_errno_across_the_process(tmp_path: Path) -> None:
+def test_a_disk_error_of_the_worker_process_keeps_its_errno(tmp_path: Path) -> None:
     job = real_copy(tmp_path)
     (tmp_path / f"{0:020d}.log").unlink()
     with pytest.raises(FileNotFoundError):
@@ -90,7 +90,7 @@ def test_cancelling_a_pass_ends_its_process(tmp_path: Path) -> None:
     assert started[0].returncode == -signal.SIGKILL
 
 
-def test_a_worker_whose_broker_is_gone_ends_at_once(tmp_path: Path) -> None:
+def test_a_worker_ends_at_once_when_its_broker_has_died(tmp_path: Path) -> None:
     job = real_copy(tmp_path)
     log = tmp_path / f"{0:020d}.log"
     log.unlink()
@@ -108,35 +108,35 @@ def test_a_worker_whose_broker_is_gone_ends_at_once(tmp_path: Path) -> None:
         assert worker.wait(timeout=30) == 1
 
 
-def test_a_pass_that_is_running_follows_a_change_of_the_rate(tmp_path: Path) -> None:
-    rates = iter([1.0])  # a byte in a second, when it begins
+def test_a_changed_rate_applies_to_a_running_pass(tmp_path: Path) -> None:
+    rates = iter([1.0])  # one byte per second at first
     job = real_copy(tmp_path)
     result = asyncio.run(ProcessCompactor(lambda: next(rates, sys.float_info.max)).run(job))
     assert result == compact(RealFileSystem(), job)
 
 
-def test_passes_at_the_same_time_share_the_rate() -> None:
+def test_concurrent_passes_share_the_rate() -> None:
     compactor = ProcessCompactor(lambda: 1000.0)
-    told: list[float] = []
+    rates: list[float] = []
 
     class Worker:
         def write(self, content: bytes) -> None:
-            told.append(*struct.unpack(">d", content))
+            rates.append(*struct.unpack(">d", content))
 
         async def drain(self) -> None:
             raise BrokenPipeError
 
     for compactor._pass_count in (1, 2):
         asyncio.run(compactor._tell_rate(cast("asyncio.StreamWriter", Worker())))
-    assert told == [1000.0, 500.0]
+    assert rates == [1000.0, 500.0]
 
 
-def test_a_process_that_died_without_a_word_is_a_failure() -> None:
+def test_a_worker_process_that_dies_without_an_outcome_is_a_failure() -> None:
     with pytest.raises(CompactionError, match="status -9"):
         _unpack(b"", -9)
 
 
-def test_an_unexpected_exception_crosses_as_text() -> None:
+def test_an_unexpected_exception_of_the_worker_process_is_reported_as_text() -> None:
     disk = new_disk()
     job = msgspec.structs.replace(job_of(write_log(disk, "a=1"), end=1), index_interval_bytes=None)
     outcome = perform(disk, job, lambda _size_bytes: None)
@@ -154,7 +154,7 @@ def test_the_offloaded_compactor_works_on_any_file_system() -> None:
     assert all_pairs(disk, ".log.cleaned") == "1:b=1 2:a=2"
 
 
-def test_a_cancelled_pass_on_a_thread_ends_before_the_cancellation_does_and_writes_no_more() -> None:
+def test_cancelling_a_pass_on_a_thread_waits_until_it_has_ended() -> None:
     disk = new_disk()
     job = job_of(write_log(disk, "a=1|a=2", "b=1|b=2"), end=4)
     job = msgspec.structs.replace(job, segment_bytes_max=1)  # each segment by itself
@@ -185,7 +185,7 @@ def test_a_cancelled_pass_on_a_thread_ends_before_the_cancellation_does_and_writ
     ]
 
 
-def test_jobs_and_outcomes_survive_the_trip_between_processes() -> None:
+def test_jobs_and_outcomes_round_trip_between_processes() -> None:
     disk = new_disk()
     job = job_of(write_log(disk, "a=1", "a=2"), end=2)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(job), type=CompactionJob) == job

@@ -1,7 +1,6 @@
-"""The file that remembers damage over restarts."""
+"""The file that keeps known damage across restarts."""
 
 import logging
-from random import Random
 
 import pytest
 
@@ -27,14 +26,6 @@ def damage(base_offset: int, size_bytes: int = 75) -> Damage:
         base_offset=base_offset,
         next_offset=base_offset + 1,
     )
-
-
-@pytest.fixture
-def disk() -> FaultyDisk:
-    disk = FaultyDisk(Random(1))
-    disk.make_dirs("/data")
-    disk.sync_dir("/")
-    return disk
 
 
 def opened(disk: FaultyDisk) -> DamageCheckpoint:
@@ -77,7 +68,7 @@ def test_damage_is_known_after_a_power_cut(disk: FaultyDisk) -> None:
     assert opened(disk.crash()).known == {A: (damage(2),)}
 
 
-def test_nothing_is_written_where_nothing_is_damaged(disk: FaultyDisk) -> None:
+def test_no_file_is_written_without_damage(disk: FaultyDisk) -> None:
     checkpoint = opened(disk)
     assert not checkpoint.note(A, [])
     checkpoint.prepare()()
@@ -94,7 +85,7 @@ def test_a_later_state_is_not_overwritten_by_an_earlier_one(disk: FaultyDisk) ->
     assert opened(disk).known == {A: (damage(2), damage(4))}
 
 
-def test_a_repair_that_is_not_durable_yet_is_not_written_down(disk: FaultyDisk) -> None:
+def test_a_repair_is_saved_only_once_it_is_durable(disk: FaultyDisk) -> None:
     checkpoint = opened(disk)
     checkpoint.note(A, [damage(2)])
     checkpoint.prepare()()
@@ -116,33 +107,29 @@ def test_a_new_log_does_not_inherit_the_damage_of_an_old_one_with_its_name(disk:
     assert opened(disk).known == {B: (damage(3),)}
 
 
-def test_damage_of_logs_that_are_gone_is_dropped(disk: FaultyDisk) -> None:
+def test_damage_of_deleted_logs_is_dropped(disk: FaultyDisk) -> None:
     checkpoint = opened(disk)
     checkpoint.note(A, [damage(2)])
     checkpoint.prepare()()
     assert DamageCheckpoint(disk, "/data", {B}).known == {}
 
 
-def test_a_write_that_fails_is_logged_and_tried_again(
-    disk: FaultyDisk, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_write_is_logged_and_retried(disk: FaultyDisk, caplog: pytest.LogCaptureFixture) -> None:
     checkpoint = opened(disk)
     checkpoint.note(A, [damage(2)])
     disk.fail("write", DAMAGE, times=1)
     with caplog.at_level(logging.WARNING):
         checkpoint.prepare()()
-    assert "a restart would forget damage that is known" in caplog.text
+    assert "a restart forgets known damage" in caplog.text
     assert not checkpoint.is_saved
     checkpoint.prepare()()
     assert checkpoint.is_saved
 
 
-def test_what_is_known_is_logged_at_the_start(disk: FaultyDisk, caplog: pytest.LogCaptureFixture) -> None:
+def test_known_damage_is_logged_at_the_start(disk: FaultyDisk, caplog: pytest.LogCaptureFixture) -> None:
     checkpoint = opened(disk)
     checkpoint.note(A, [damage(2)])
     checkpoint.prepare()()
     opened(disk)
     (message,) = caplog.messages
-    assert message.startswith(
-        f"/data/a-0 has damage that was found before the restart: {damage(2)}. These records"
-    )
+    assert message.startswith(f"Known damage in /data/a-0: {damage(2)}. These records")

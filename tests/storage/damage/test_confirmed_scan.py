@@ -1,4 +1,4 @@
-"""Offsets and epochs that have rotted, which no checksum covers."""
+"""Corrupted offsets and epochs, which no checksum covers."""
 
 import pytest
 
@@ -32,14 +32,14 @@ def flip(data: bytearray, number: int, field: int, bit: int) -> None:
     data[number * SIZE + field + size_bytes - 1 - bit // 8] ^= 1 << bit % 8
 
 
-def test_sound_batches_are_all_given() -> None:
+def test_undamaged_batches_are_all_returned() -> None:
     scan = scan_of(segment())
     assert [batch.position for batch in scan] == [number * SIZE for number in range(COUNT)]
     assert (scan.position, scan.next_offset, scan.reason) == (COUNT * SIZE, 2 * COUNT, None)
 
 
 @pytest.mark.parametrize("number", range(COUNT - 1))
-def test_any_bit_of_an_offset_is_missed(number: int) -> None:
+def test_a_flip_of_any_bit_of_an_offset_is_found(number: int) -> None:
     for bit in range(64):
         data = segment()
         flip(data, number, OFFSET, bit)
@@ -51,7 +51,7 @@ def test_any_bit_of_an_offset_is_missed(number: int) -> None:
 
 
 @pytest.mark.parametrize("end_offset", [None, 2 * COUNT])
-def test_an_offset_is_missed_where_the_segment_ends(end_offset: int | None) -> None:
+def test_a_corrupted_offset_at_the_end_of_a_segment_is_found(end_offset: int | None) -> None:
     data = segment()
     flip(data, COUNT - 1, OFFSET, 7)
     scan = scan_of(data, end_offset=end_offset)
@@ -60,7 +60,7 @@ def test_an_offset_is_missed_where_the_segment_ends(end_offset: int | None) -> N
     assert scan.behind == (None if end_offset is None else (COUNT * SIZE, end_offset))
 
 
-def test_a_gap_is_none_of_rot_where_compaction_leaves_some() -> None:
+def test_a_gap_is_not_damage_in_a_compacted_log() -> None:
     data = segment()
     flip(data, COUNT - 1, OFFSET, 7)
     scan = scan_of(data, has_gaps=True)
@@ -69,7 +69,7 @@ def test_a_gap_is_none_of_rot_where_compaction_leaves_some() -> None:
 
 
 @pytest.mark.parametrize("number", range(COUNT - 1))
-def test_an_epoch_that_is_too_high_is_missed(number: int) -> None:
+def test_an_epoch_that_is_too_high_is_found(number: int) -> None:
     for bit in range(3, 31):
         data = segment()
         flip(data, number, EPOCH, bit)
@@ -83,7 +83,7 @@ def test_an_epoch_that_is_too_high_is_missed(number: int) -> None:
 
 
 @pytest.mark.parametrize(("number", "given"), [(1, 0), (3, 2), (4, 4)])
-def test_an_epoch_that_is_too_low_is_missed(number: int, given: int) -> None:
+def test_an_epoch_that_is_too_low_is_found(number: int, given: int) -> None:
     data = segment()
     flip(
         data, number, EPOCH, 0

@@ -1,4 +1,4 @@
-"""The damaged ranges of a log: what adds them, what removes them, and that each change is noticed."""
+"""The damaged ranges of a log: additions, removals, and the notification of each change."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ FIRST, SECOND, THIRD = damage(2, 4), damage(6, 7), damage(12, 13, segment=10)
         (lambda ranges: ranges.clear(), []),
     ],
 )
-def test_a_change_leaves_these_and_is_noticed(
+def test_each_change_leaves_the_expected_ranges_and_is_notified(
     change: Callable[[DamagedRanges], None], left: list[Damage]
 ) -> None:
     changes = []
@@ -45,7 +45,7 @@ def test_a_change_leaves_these_and_is_noticed(
     assert changes == ([] if left == [FIRST, SECOND, THIRD] else [left])
 
 
-def test_only_what_the_log_still_has_is_remembered() -> None:
+def test_only_ranges_within_the_log_are_kept() -> None:
     ranges = DamagedRanges([FIRST])
     beyond_the_file, of_no_segment = damage(8, 9), damage(25, 26, segment=20)
     ranges.remember([damage(3, 5), SECOND, beyond_the_file, THIRD, of_no_segment], {0: 80, 10: 50}, 0, 26)
@@ -59,7 +59,7 @@ def test_only_what_the_log_still_has_is_remembered() -> None:
     ("segment", "offset", "bounds"),
     [(0, 0, (0, 20)), (0, 4, (40, 60)), (0, 8, (70, None)), (10, 11, (0, 20)), (20, 25, (0, None))],
 )
-def test_sound_batches_stand_between_the_damaged_ones(
+def test_undamaged_batches_separate_the_damaged_ranges(
     segment: int, offset: int, bounds: tuple[int, int | None]
 ) -> None:
     assert DamagedRanges([FIRST, SECOND, THIRD]).bounds(segment, offset) == bounds

@@ -13,12 +13,12 @@ from penstock.storage.directory.checkpoints import (
 from penstock_simulation.disk import FaultyDisk
 
 
-def test_a_checkpoint_is_kafka_s_text() -> None:
+def test_a_checkpoint_has_kafkas_format() -> None:
     offsets = {PartitionName("orders", 0): 1_042, PartitionName("orders", 1): 998}
     assert encode_offsets(offsets) == b"0\n2\norders 0 1042\norders 1 998\n"
 
 
-def test_what_is_written_reads_again() -> None:
+def test_a_checkpoint_round_trips() -> None:
     offsets = {PartitionName("a-b.c", 12): 2**62}
     assert decode_offsets(encode_offsets(offsets)) == offsets
     assert decode_offsets(encode_offsets({})) == {}
@@ -57,7 +57,7 @@ def test_a_missing_file_holds_no_offsets_and_a_written_one_survives_a_power_cut(
         ("meta.properties", None),
     ],
 )
-def test_a_directory_s_name_tells_its_partition(directory: str, name: tuple[str, int] | None) -> None:
+def test_the_name_of_a_directory_gives_its_partition(directory: str, name: tuple[str, int] | None) -> None:
     assert PartitionName.parse(directory) == name
     if name is not None:
         assert PartitionName(*name).directory == directory

@@ -1,4 +1,4 @@
-"""The reserve of a disk: when clients' records are refused, and when they are taken again."""
+"""The reserve of a disk: when clients' records are refused, and when they are accepted again."""
 
 import errno
 
@@ -15,12 +15,12 @@ def measured(free_bytes: int, *, reserve_bytes: int = RESERVE, now_ms: float = 0
     return space
 
 
-def test_clients_may_use_what_is_free_beyond_the_reserve() -> None:
+def test_clients_may_use_the_free_space_beyond_the_reserve() -> None:
     space = measured(300_000)
     assert (space.state, space.room_bytes, space.trouble) == (DiskState.OK, 200_000, None)
 
 
-def test_a_disk_with_less_than_the_reserve_free_is_full_until_some_more_than_it_is_free() -> None:
+def test_a_disk_below_its_reserve_stays_full_until_clearly_more_than_the_reserve_is_free() -> None:
     space = measured(RESERVE - 1)
     assert (space.state, space.room_bytes) == (DiskState.FULL, 0)
     space.measured(Usage(TOTAL, RESERVE + 10_000), RESERVE, 0)
@@ -41,8 +41,8 @@ def test_a_refused_write_makes_the_disk_full_at_once_and_asks_for_a_measurement(
     assert not is_disk_failure(refusal)
 
 
-def test_after_a_refusal_for_the_reserve_nothing_fits_before_the_next_measurement() -> None:
-    """Else a disk with next to nothing left would be full for large batches and in order for small ones."""
+def test_after_a_refusal_for_the_reserve_every_write_is_refused_until_the_next_measurement() -> None:
+    """Otherwise a disk with next to nothing left would be full for large batches and not for small ones."""
     space = measured(RESERVE + 10_000)
     space.refuse("orders-0")
     assert space.room_bytes == 0
@@ -67,17 +67,17 @@ def test_without_a_reserve_nothing_is_refused_before_the_disk_does() -> None:
     assert (space.state, space.room_bytes > TOTAL) == (DiskState.OK, True)
 
 
-def test_a_failed_disk_stays_failed_however_much_is_free() -> None:
+def test_a_failed_disk_stays_failed_however_much_space_is_free() -> None:
     space = measured(300_000)
     space.failed(OSError(errno.EIO, "Input/output error", "/data/orders-0/0.log"))
     space.measured(Usage(TOTAL, 300_000), RESERVE, 100_000)
     space.refused(now_ms=100_001)
     assert space.state is DiskState.FAILED
     assert "/data" in (space.failure or "")
-    assert "/data" not in (space.trouble or ""), "anybody may read that"
+    assert "/data" not in (space.trouble or ""), "every client may read that"
 
 
-def test_the_trouble_names_the_figures() -> None:
+def test_the_error_names_the_free_space_and_the_reserve() -> None:
     assert measured(RESERVE - 1).trouble == (
         "its disk is full (0.1 MB free of 1.0 MB, reserve 0.1 MB); clients' writes are refused until space is freed"
     )

@@ -44,13 +44,13 @@ def test_meta_properties_as_kafka_writes_them_are_read(disk: FaultyDisk) -> None
 
 
 @pytest.mark.parametrize("content", [b"", b"version=2\nnode.id=1\ncluster.id=x\n", b"version=1\nnode.id=1\n"])
-def test_other_properties_are_refused_with_what_to_do(disk: FaultyDisk, content: bytes) -> None:
+def test_other_properties_are_refused_with_advice(disk: FaultyDisk, content: bytes) -> None:
     put(disk, "/data/meta.properties", content)
     with pytest.raises(DirectoryMismatch, match="give another data directory"):
         metadata_files.read_meta(disk, "/data")
 
 
-def test_a_topic_id_is_kafka_s_text(disk: FaultyDisk) -> None:
+def test_a_topic_id_has_kafkas_format(disk: FaultyDisk) -> None:
     assert metadata_files.read_topic_id(disk, "/data/t-0") is None
     metadata_files.write_topic_id(disk, "/data/t-0", UUID)
     content = read_whole(disk, "/data/t-0/partition.metadata")
@@ -59,12 +59,12 @@ def test_a_topic_id_is_kafka_s_text(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"version: 0\n", b"version: 0\ntopic_id: AAECAw\n", b"\xff\xff"])
-def test_a_damaged_topic_id_is_none(disk: FaultyDisk, content: bytes) -> None:
+def test_a_damaged_topic_id_reads_as_none(disk: FaultyDisk, content: bytes) -> None:
     put(disk, "/data/t-0/partition.metadata", content)
     assert metadata_files.read_topic_id(disk, "/data/t-0") is None
 
 
-def test_the_mark_of_a_clean_stop_is_taken_once_and_tells_the_epoch_of_the_broker(disk: FaultyDisk) -> None:
+def test_the_clean_shutdown_file_is_consumed_once_and_holds_the_broker_epoch(disk: FaultyDisk) -> None:
     assert metadata_files.take_clean_mark(disk, "/data") is None
     metadata_files.leave_clean_mark(disk, "/data", 17)
     disk = disk.crash()
@@ -77,19 +77,19 @@ def test_the_mark_of_a_clean_stop_is_taken_once_and_tells_the_epoch_of_the_broke
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"?"])
-def test_a_mark_that_tells_no_epoch_is_one_all_the_same(disk: FaultyDisk, content: bytes) -> None:
+def test_a_clean_shutdown_file_without_an_epoch_counts(disk: FaultyDisk, content: bytes) -> None:
     put(disk, f"/data/{metadata_files.CLEAN_SHUTDOWN}", content)
     assert metadata_files.take_clean_mark(disk, "/data") == -1
 
 
-def test_the_text_of_a_uuid_is_read_back_and_nothing_else_is() -> None:
+def test_a_uuid_round_trips_and_other_text_is_refused() -> None:
     identifier = bytes(range(16))
     assert metadata_files.decode_uuid(metadata_files.encode_uuid(identifier)) == identifier
     assert metadata_files.encode_uuid(bytes(16)) == "AAAAAAAAAAAAAAAAAAAAAA"
     assert metadata_files.decode_uuid("AAAA") is None
 
 
-def test_an_id_with_one_damaged_character_is_told_from_another_id() -> None:
+def test_an_id_with_one_damaged_character_is_distinguished_from_another_id() -> None:
     drawn = bytes(range(16))
     flipped = bytes([drawn[0] ^ 0x20]) + drawn[1:]
     assert metadata_files.is_damaged_uuid(flipped, drawn)

@@ -18,29 +18,11 @@ from penstock.storage.flusher import Flusher
 from penstock.storage.log.log import Log
 from penstock.storage.store.log_store import LogStore
 from penstock_simulation.disk import FaultyDisk, Keep, PowerCut
-from tests.storage.logs import NOW_MS, all_values, append, config_of
+from tests.storage.logs import all_values, append, config_of
+from tests.storage.stores import open_store
 
 OLD_ID, NEW_ID = b"old".ljust(16), b"new".ljust(16)
 A, B = PartitionName("a", 0), PartitionName("b", 0)
-
-
-@pytest.fixture
-def disk() -> FaultyDisk:
-    disk = FaultyDisk(Random(1))
-    disk.make_dirs("/data")
-    disk.sync_dir("/")
-    return disk
-
-
-def open_store(disk: FaultyDisk) -> LogStore:
-    return LogStore.open(
-        "/data",
-        files=disk,
-        node_id=1,
-        new_cluster_id=lambda: "cluster",
-        new_directory_id=lambda: bytes(16),
-        clock=ManualClock(NOW_MS),
-    )
 
 
 def log_of(store: LogStore, topic_id: bytes) -> Log:
@@ -53,8 +35,8 @@ async def append_durably(log: Log, *values: str) -> None:
     await Flusher(InlineOffload(), ManualClock()).sync(log)
 
 
-async def delete_and_make_again(store: LogStore) -> None:
-    """What the old log was checkpointed with lies above all that the new one holds."""
+async def delete_and_recreate(store: LogStore) -> None:
+    """The old log's checkpointed offsets lie above the end of the new one."""
     old = log_of(store, OLD_ID)
     await append_durably(old, "0", "1", "2", "3", "4")
     old.advance_log_start(3)
@@ -64,23 +46,23 @@ async def delete_and_make_again(store: LogStore) -> None:
 
 
 @pytest.mark.parametrize("keep", [*Keep, None])
-def test_what_the_files_say_of_a_deleted_log_is_not_believed_of_a_new_one_of_its_name(
+def test_checkpoints_of_a_deleted_log_do_not_apply_to_a_new_one_of_its_name(
     keep: Keep | None, disk: FaultyDisk
 ) -> None:
-    asyncio.run(delete_and_make_again(open_store(disk)))
+    asyncio.run(delete_and_recreate(open_store(disk)))
     disk = disk.kill() if keep is None else disk.crash(keep)
     log = log_of(open_store(disk), NEW_ID)
     assert (log.log_start_offset, all_values(log), log.damage) == (0, ["new"], ())
 
 
-def test_a_crash_anywhere_between_deleting_and_making_again_loses_nothing_of_the_new_log() -> None:
+def test_a_crash_anywhere_between_deletion_and_recreation_loses_nothing_of_the_new_log() -> None:
     for operation_count in itertools.count():
         disk = FaultyDisk(Random(operation_count))
         disk.make_dirs("/data")
         disk.sync_dir("/")
         disk.cut_power_at(operation_count)
         try:
-            asyncio.run(delete_and_make_again(open_store(disk)))
+            asyncio.run(delete_and_recreate(open_store(disk)))
             has_ended = True
         except PowerCut:
             has_ended = False
@@ -96,12 +78,12 @@ def test_a_crash_anywhere_between_deleting_and_making_again_loses_nothing_of_the
             return
 
 
-def test_what_the_files_say_of_logs_that_are_not_there_is_forgotten(disk: FaultyDisk) -> None:
+def test_checkpoints_of_logs_that_do_not_exist_are_dropped(disk: FaultyDisk) -> None:
     write_offsets(disk, f"/data/{RECOVERY_POINTS}", {A: 7, B: 8})
     assert OffsetCheckpoints(disk, "/data", {B}).recovery_points == {B: 8}
 
 
-def test_a_write_prepared_before_a_log_was_made_anew_does_not_come_through_after_it(disk: FaultyDisk) -> None:
+def test_a_checkpoint_prepared_before_a_log_was_recreated_is_not_applied_to_it(disk: FaultyDisk) -> None:
     offsets = OffsetCheckpoints(disk, "/data", {A})
     offsets.log_starts[A] = 3
     late = offsets.prepare(LOG_STARTS, offsets.log_starts)
@@ -110,7 +92,7 @@ def test_a_write_prepared_before_a_log_was_made_anew_does_not_come_through_after
     assert read_offsets(disk, f"/data/{LOG_STARTS}") == {}
 
 
-def test_a_write_that_failed_may_have_reached_the_disk_all_the_same(disk: FaultyDisk) -> None:
+def test_a_failed_write_may_still_have_reached_the_disk(disk: FaultyDisk) -> None:
     offsets = OffsetCheckpoints(disk, "/data", {A})
     offsets.log_starts[A] = 3
     disk.fail("sync_dir", "/data", times=1)
@@ -120,7 +102,7 @@ def test_a_write_that_failed_may_have_reached_the_disk_all_the_same(disk: Faulty
     assert read_offsets(disk, f"/data/{LOG_STARTS}") == {}
 
 
-def test_a_log_that_the_files_do_not_name_is_made_without_a_write(disk: FaultyDisk) -> None:
+def test_a_log_without_checkpoints_is_created_without_a_write(disk: FaultyDisk) -> None:
     offsets = OffsetCheckpoints(disk, "/data", {A})
     offsets.recovery_points[A] = 3
     offsets.prepare(RECOVERY_POINTS, offsets.recovery_points)()
@@ -130,7 +112,7 @@ def test_a_log_that_the_files_do_not_name_is_made_without_a_write(disk: FaultyDi
         offsets.erase(A)
 
 
-def test_the_highest_offset_is_what_a_file_may_say_of_a_log_while_writes_are_refused(
+def test_the_highest_possible_offset_includes_failed_and_pending_writes(
     disk: FaultyDisk,
 ) -> None:
     write_offsets(disk, f"/data/{RECOVERY_POINTS}", {A: 7})

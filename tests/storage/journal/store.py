@@ -49,7 +49,7 @@ class Store:
         disk: FaultyDisk | None = None,
     ) -> None:
         self._random = Random(seed)
-        self._journal_bytes = journal_bytes
+        self.journal_bytes = journal_bytes
         self.disk = disk or FaultyDisk(Random(seed))
         self.disk.make_dirs(DATA)
         self.disk.sync_dir("/")
@@ -74,12 +74,12 @@ class Store:
             new_directory_id=lambda: self._random.randbytes(16),
             clock=ManualClock(NOW_MS),
             offload=LoopOffload(),
-            journal_bytes=self._journal_bytes,
+            journal_bytes=self.journal_bytes,
         )
         self.flusher = Flusher(LoopOffload(), ManualClock(), journal=self.logs.journal)
 
     def slow_down_journal(self) -> None:
-        """Let each write and sync of the journal take some turns of the loop."""
+        """Make each write and sync of the journal take some turns of the loop."""
         assert self.logs.journal is not None
         self.logs.journal._offload = _Slow()
 
@@ -92,7 +92,7 @@ class Store:
         return self.logs.open_or_create("t", self.topic_ids[partition], partition, config)
 
     def is_journal_used_again(self) -> bool:
-        """Whether a file of the journal has begun another use, with another header."""
+        """Whether a journal file has been reused, with a new header."""
         headers = [decode_header(read_whole(self.disk, path)) for path in list_files(self.disk, DATA)]
         return max(each.number for each in headers) > len(headers)
 
@@ -123,7 +123,7 @@ class Store:
                 self.acknowledged[partition] = self.written[partition][: log.durable_offset]
 
     async def until_power_cut(self, work: Coroutine[object, object, None]) -> None:
-        """Run `work`, to its end or until the power fails in it or in what it waits for."""
+        """Run `work`, to its end or until the power fails in it or in work that it waits for."""
         task = asyncio.ensure_future(work)
         while not task.done() and self.disk.has_power:
             await asyncio.sleep(0)
@@ -162,10 +162,10 @@ class Store:
         return [await values_of(self.log(partition)) for partition in self.partitions]
 
     async def check(self) -> None:
-        """All that was acknowledged is there, nothing else but what was written, and nothing is called damaged."""
+        """All acknowledged records are there, no unwritten ones, and none is reported as damaged."""
         assert self.logs.journal_damage == ()
         for partition, found in enumerate(await self.values()):
-            assert found == self.written[partition][: len(found)], f"t-{partition}: nobody wrote that"
+            assert found == self.written[partition][: len(found)], f"t-{partition}: it was never written"
             acknowledged = self.acknowledged[partition]
             assert found[: len(acknowledged)] == acknowledged, f"t-{partition}: records are lost"
             assert self.log(partition).losses == ()

@@ -1,4 +1,4 @@
-"""A clean stop while the journal writes a round of its own: it waits for that, and leaves nothing in the kernel."""
+"""A clean stop while the journal writes a round: it waits for the round, and leaves no sync in the kernel."""
 
 import asyncio
 import os
@@ -15,6 +15,7 @@ from penstock.storage.files import RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log.log import Log
 from penstock.storage.ring import SyncRing, open_ring
+from penstock.storage.store import log_store
 from penstock.storage.store.log_store import LogStore
 from tests.storage.logs import append, config_of
 
@@ -22,7 +23,7 @@ TOPIC_ID = Random(1).randbytes(16)
 
 
 class Machine:
-    """Three partitions with records in the journal, on the machine's own disk."""
+    """Three partitions with records in the journal, on the real disk."""
 
     def __init__(self, path: Path, ring: SyncRing | None) -> None:
         self.offload = ThreadOffload(4, "test")
@@ -34,7 +35,7 @@ class Machine:
             new_cluster_id=lambda: "cluster",
             new_directory_id=lambda: os.urandom(16),
             offload=self.offload,
-            journal_bytes=32_768,
+            journal_bytes=16 << 20,
             ring=ring,
         )
         self.flusher = Flusher(self.offload, SystemClock(), journal=self.store.journal, ring=ring)
@@ -62,9 +63,7 @@ async def machine(path: Path, *, has_ring: bool) -> AsyncIterator[Machine]:
 
 
 @pytest.mark.parametrize("has_ring", [True, False])
-def test_a_stop_waits_for_a_round_that_nobody_but_the_journal_has_begun(
-    tmp_path: Path, has_ring: bool
-) -> None:
+def test_a_stop_waits_for_a_round_that_the_journal_started_itself(tmp_path: Path, has_ring: bool) -> None:
     async def run() -> None:
         async with machine(tmp_path, has_ring=has_ring) as made:
             dropping = asyncio.ensure_future(made.store.drop("t", TOPIC_ID, 0))
@@ -78,7 +77,7 @@ def test_a_stop_waits_for_a_round_that_nobody_but_the_journal_has_begun(
 
 
 @pytest.mark.parametrize("has_ring", [True, False])
-def test_a_stop_ends_while_a_truncation_waits_for_the_journal(tmp_path: Path, has_ring: bool) -> None:
+def test_a_stop_completes_while_a_truncation_waits_for_the_journal(tmp_path: Path, has_ring: bool) -> None:
     async def run() -> None:
         async with machine(tmp_path, has_ring=has_ring) as made:
             truncation = asyncio.ensure_future(made.store.allow_truncation(made.logs[0], 1))
@@ -92,7 +91,7 @@ def test_a_stop_ends_while_a_truncation_waits_for_the_journal(tmp_path: Path, ha
     asyncio.run(run())
 
 
-def test_what_is_asked_of_a_closed_journal_is_refused(tmp_path: Path) -> None:
+def test_a_closed_journal_refuses_requests(tmp_path: Path) -> None:
     async def run() -> None:
         async with machine(tmp_path, has_ring=False) as made:
             journal = made.store.journal
@@ -102,3 +101,21 @@ def test_what_is_asked_of_a_closed_journal_is_refused(tmp_path: Path) -> None:
             assert not await journal.written()
 
     asyncio.run(run())
+
+
+def test_a_start_after_a_clean_stop_waits_for_direct_writes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of a clean stop is written while the journal may still write a round of its own."""
+    waited_for: list[str] = []
+
+    async def run() -> None:
+        async with machine(tmp_path, has_ring=False) as made:
+            await made.close()
+        monkeypatch.setattr(log_store, "wait_for_direct_writes", lambda _, paths: waited_for.extend(paths))
+        async with machine(tmp_path, has_ring=False) as made:
+            assert made.store.was_clean
+            await made.close()
+
+    asyncio.run(run())
+    assert str(tmp_path / ".journal.0") in waited_for

@@ -1,4 +1,4 @@
-"""What is written to a journal file is read back, and nothing else is."""
+"""Entries and headers of a journal file are read back as written, and damaged ones are not."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_the_start_of_a_file_is_read_as_it_was_written() -> None:
     assert decode_start(found) == Start(oldest_number=3, complete_round=8, file_count=5)
 
 
-def test_an_entry_with_any_byte_flipped_is_not_taken_or_says_that_its_payload_is_damaged() -> None:
+def test_an_entry_with_any_flipped_byte_is_skipped_or_reports_a_damaged_payload() -> None:
     _, crc = encode_header(5, NONCE, DIRECTORY_ID)
     sound = entry(crc, b"batches")
     for position in range(len(sound)):
@@ -91,7 +91,7 @@ def test_an_entry_with_any_byte_flipped_is_not_taken_or_says_that_its_payload_is
         assert found is None or (not found.is_sound and found.end_offset == 110), position
 
 
-def test_an_entry_that_ends_before_its_payload_is_not_sound() -> None:
+def test_an_entry_with_a_short_payload_is_damaged() -> None:
     _, crc = encode_header(5, NONCE, DIRECTORY_ID)
     sound = entry(crc, b"batches")
     for size in range(len(sound)):
@@ -100,8 +100,8 @@ def test_an_entry_that_ends_before_its_payload_is_not_sound() -> None:
         assert found is None or not found.is_sound, size
 
 
-def test_records_that_look_like_entries_are_passed_over_without_reading_what_they_claim_to_hold() -> None:
-    """A client may put into its records what it likes. Each candidate costs the check of its header, and no more."""
+def test_records_that_look_like_entries_are_skipped_without_reading_their_claimed_payload() -> None:
+    """A client may put any bytes into its records. Each candidate costs only the check of its header."""
     header, crc = encode_header(5, NONCE, DIRECTORY_ID)
     _, other_crc = encode_header(6, NONCE, DIRECTORY_ID)
     crafted = encode_entry(other_crc, Kind.APPEND, 1, 0, 1, TOPIC_ID, 0, 0, 0, 1, (), 1 << 20)
@@ -119,7 +119,7 @@ def test_records_that_look_like_entries_are_passed_over_without_reading_what_the
     assert read_bytes <= len(data)
 
 
-def test_an_entry_of_an_earlier_use_of_the_file_is_not_taken() -> None:
+def test_an_entry_of_an_earlier_use_of_the_file_is_ignored() -> None:
     _, earlier = encode_header(5, NONCE, DIRECTORY_ID)
     _, now = encode_header(5, bytes(16), DIRECTORY_ID)
     assert decode_entry(memoryview(entry(earlier, b"batches")), 0, now) is None

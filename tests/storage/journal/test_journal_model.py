@@ -1,6 +1,6 @@
 """Random histories of partitions that share a journal, on a failing disk, against a model.
 
-Whatever was acknowledged is there after every crash, in order, and nothing is there that was never written. Checkpoints
+After every crash all acknowledged records are there, in order, and none that was never written. Checkpoints
 and DeleteRecords run beside appends, truncations and deletions. A failure names its seed; `run(seed)` replays it.
 """
 
@@ -42,7 +42,7 @@ async def values_of(log: Log, offset: int = 0) -> list[str]:
 
 
 class Partition:
-    """What was written to one partition, and what of it was acknowledged."""
+    """The records written to one partition, and how many of them were acknowledged."""
 
     def __init__(self) -> None:
         self.values: list[str] = []
@@ -57,7 +57,9 @@ class Partition:
             self.earlier = []  # later entries of the journal are durable, so is the truncation before them
 
     def topic_id(self) -> bytes:
-        return Random(self.incarnation).randbytes(16)  # ids that differ in a few bits pass for damaged ones
+        return Random(self.incarnation).randbytes(
+            16
+        )  # ids that differ in a few bits are taken for damaged ones
 
 
 class History:
@@ -123,12 +125,12 @@ class History:
                 partition.acknowledge(log.durable_offset)
 
     async def truncate(self) -> None:
-        """As a follower does whose leader has another history: even what it has synced goes."""
+        """As a follower whose log diverged from its leader's: even synced records are removed."""
         number = self.random.randrange(PARTITIONS)
         partition, log = self.partitions[number], self.log(number)
         offset = self.random.randint(max(0, log.log_start_offset - 1), log.log_end_offset)
         partition.earlier.append(partition.values[:offset])
-        # A batch that the offset lies in goes as a whole.
+        # A batch that contains the offset is removed as a whole.
         partition.acknowledged = min(partition.acknowledged, max(0, offset - BATCH_RECORDS_MAX + 1))
         self.changing = partition
         if self.random.random() < 0.4:
@@ -145,7 +147,7 @@ class History:
         partition.values = partition.values[:end_offset]
 
     async def try_truncation(self, log: Log, offset: int) -> None:
-        """The disk refuses something of it, once."""
+        """The disk refuses one operation of the truncation."""
         if self.random.random() < 0.5:
             await self.flusher.drain()  # else the log fails by its own sync
             log.release()
@@ -188,7 +190,7 @@ class History:
         self.in_background(self.store.checkpoint())
 
     async def save_high_watermarks(self) -> None:
-        """Of all that is durable: others have it too."""
+        """Of all durable records: other replicas have them too."""
         found = {
             PartitionName("t", log.partition): log.durable_offset for log in self.store if log.failure is None
         }
@@ -268,7 +270,7 @@ class History:
         await self.check()
 
     async def attempt(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Raises `PowerCut` when the power fails meanwhile, in the step or in what it waits for."""
+        """Raises `PowerCut` when the power fails in the step or in work that it waits for."""
         task = asyncio.ensure_future(step())
         while not task.done():
             await asyncio.sleep(0)
@@ -298,7 +300,7 @@ class History:
                 for each in (partition.values, *partition.earlier)
                 if each[start:end] == found and len(each) >= end
             ]
-            assert possible, f"{context}: nobody wrote that"
+            assert possible, f"{context}: it was never written"
             assert end >= partition.acknowledged, f"{context}: records are lost"
             acknowledged = partition.values[start : partition.acknowledged]
             assert found[: len(acknowledged)] == acknowledged, f"{context}: other records are there"

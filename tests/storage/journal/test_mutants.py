@@ -1,4 +1,4 @@
-"""Rules of the journal that are broken on purpose: each is noticed by a named test.
+"""Rules of the journal, broken on purpose: for each, a named test fails.
 
 docs/replication.md has the table.
 """
@@ -33,7 +33,7 @@ def newest_file_first(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reading, "sorted", sorted_backwards, raising=False)
 
 
-def files_used_again_without_a_sync_of_segments(patch: pytest.MonkeyPatch) -> None:
+def files_reused_without_a_sync_of_segments(patch: pytest.MonkeyPatch) -> None:
     async def sync_nothing(_logs: Iterable[JournaledLog], _offload: Offload) -> None:
         await asyncio.sleep(0)
 
@@ -54,11 +54,9 @@ def rounds_acknowledged_before_their_sync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Journal, "_sync", acknowledge_first)
 
 
-REUSE = (
-    power_cuts.test_a_power_cut_at_each_operation_of_checkpoints_and_reuse_takes_nothing_that_was_acknowledged
-)
-LEFT_OVER = power_cuts.test_what_a_file_still_has_of_its_earlier_use_does_not_count
-TWICE = power_cuts.test_a_recovery_that_a_second_power_cut_ends_at_any_operation_is_done_by_the_next
+REUSE = power_cuts.test_a_power_cut_at_any_operation_of_checkpoints_and_reuse_loses_no_acknowledged_record
+LEFT_OVER = power_cuts.test_entries_of_an_earlier_use_of_a_file_are_ignored
+TWICE = power_cuts.test_a_recovery_interrupted_by_a_power_cut_at_any_operation_is_completed_by_the_next
 
 
 @pytest.mark.parametrize(
@@ -66,7 +64,7 @@ TWICE = power_cuts.test_a_recovery_that_a_second_power_cut_ends_at_any_operation
     [
         (entries_without_checksum, LEFT_OVER),
         (newest_file_first, TWICE),
-        (files_used_again_without_a_sync_of_segments, REUSE),
+        (files_reused_without_a_sync_of_segments, REUSE),
         (rounds_acknowledged_before_their_sync, REUSE),
     ],
 )
@@ -74,9 +72,9 @@ def test_a_journal_with_a_broken_rule_fails_a_test(
     mutant: Callable[[pytest.MonkeyPatch], None], test: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def find_no_damage(*_: object) -> None:
-        """Not to be the one that notices."""
+        """So that the check of damage is not what fails."""
 
     monkeypatch.setattr(reading, "_find_damage", find_no_damage)
     mutant(monkeypatch)
-    with pytest.raises(AssertionError, match=r"records are lost|nobody wrote that"):
+    with pytest.raises(AssertionError, match=r"records are lost|it was never written"):
         test()

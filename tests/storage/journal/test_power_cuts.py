@@ -1,11 +1,11 @@
-"""What the power cuts off in a journal: rounds, checkpoints, the reuse of files, and a recovery itself."""
+"""Power cuts during a journal's rounds, checkpoints, reuse of files, and recovery."""
 
 import asyncio
 
 import pytest
 
 from penstock_simulation.disk import Keep
-from tests.storage.journal.store import DATA, JOURNAL, Store
+from tests.storage.journal.store import JOURNAL, Store
 from tests.storage.logs import NOW_MS
 
 LARGE = "." * 4000
@@ -28,9 +28,9 @@ async def store_in_a_round(seed: int = 1) -> Store:
     return store
 
 
-def test_a_power_cut_at_each_byte_of_a_round_takes_nothing_that_was_acknowledged() -> None:
+def test_a_power_cut_at_any_byte_of_a_round_loses_no_acknowledged_record() -> None:
     async def cut(kept_bytes: int) -> int:
-        """How many partitions have the records of the torn round then."""
+        """The number of partitions that then have the records of the torn round."""
         store = await store_in_a_round()
         store.disk = store.disk.crash(torn={JOURNAL: kept_bytes})
         await store.recover()
@@ -47,7 +47,7 @@ def test_a_power_cut_at_each_byte_of_a_round_takes_nothing_that_was_acknowledged
 
 
 @pytest.mark.parametrize("page_bytes", [16, 128])
-def test_a_round_of_which_the_disk_wrote_parts_in_any_order_is_cut_and_not_called_damaged(
+def test_a_round_written_in_part_and_in_any_order_is_cut_and_not_reported_as_damage(
     page_bytes: int,
 ) -> None:
     async def run(seed: int) -> None:
@@ -62,30 +62,14 @@ def test_a_round_of_which_the_disk_wrote_parts_in_any_order_is_cut_and_not_calle
         asyncio.run(run(seed))
 
 
-def test_records_that_only_the_journal_has_come_back_and_make_the_same_segments() -> None:
-    async def run() -> None:
-        store = await Store.made()
-        for number in range(5):
-            await store.write(f"journaled {number}")
-            await store.write(f"journaled alone {number}", [number % 3])
-        before = store.segments()
-        assert all(store.disk.unsynced_bytes(f"{DATA}/t-{each}/{0:020d}.log") for each in store.partitions)
-        await store.crash()
-        await store.check()
-        assert store.segments() == before
-        assert [len(each) for each in store.written] == [8, 8, 7]
-
-    asyncio.run(run())
-
-
 async def fill_files(store: Store, rounds: int = 12) -> None:
-    """The records of partition 0 are in the first file alone: nothing syncs its segment but a checkpoint of that."""
+    """The records of partition 0 are in the first file only: nothing but its checkpoint syncs their segment."""
     await store.write("in the first file", [0])
     for number in range(rounds):
         await store.write(f"{number}{LARGE}", [1 + number % 2])
 
 
-def test_a_power_cut_at_each_operation_of_checkpoints_and_reuse_takes_nothing_that_was_acknowledged() -> None:
+def test_a_power_cut_at_any_operation_of_checkpoints_and_reuse_loses_no_acknowledged_record() -> None:
     async def cut(operation: int, keep: Keep) -> int:
         store = await Store.made(journal_bytes=SMALL_JOURNAL)
         first = store.disk.operation_count
@@ -107,8 +91,8 @@ def test_a_power_cut_at_each_operation_of_checkpoints_and_reuse_takes_nothing_th
     asyncio.run(run())
 
 
-def test_what_a_file_still_has_of_its_earlier_use_does_not_count() -> None:
-    """Each entry is as long as those before, so that the ones of an earlier use begin where the last new one ends."""
+def test_entries_of_an_earlier_use_of_a_file_are_ignored() -> None:
+    """All entries have one length, so that those of an earlier use begin where the last new one ends."""
 
     async def run(count: int) -> bool:
         store = await Store.made(journal_bytes=SMALL_JOURNAL)
@@ -123,7 +107,7 @@ def test_what_a_file_still_has_of_its_earlier_use_does_not_count() -> None:
     assert any(used_again)
 
 
-def test_a_recovery_that_a_second_power_cut_ends_at_any_operation_is_done_by_the_next() -> None:
+def test_a_recovery_interrupted_by_a_power_cut_at_any_operation_is_completed_by_the_next() -> None:
     async def crashed() -> Store:
         store = await Store.made(journal_bytes=SMALL_JOURNAL)
         await fill_files(store, 5)
@@ -152,7 +136,7 @@ def test_a_recovery_that_a_second_power_cut_ends_at_any_operation_is_done_by_the
     asyncio.run(run())
 
 
-def test_a_broker_that_stops_before_it_has_recovered_leaves_the_journal_to_the_next_start() -> None:
+def test_a_broker_stopped_before_it_has_recovered_leaves_the_journal_to_the_next_start() -> None:
     async def run() -> None:
         store = await Store.made()
         await store.write("journaled")
@@ -167,8 +151,8 @@ def test_a_broker_that_stops_before_it_has_recovered_leaves_the_journal_to_the_n
 
 
 @pytest.mark.parametrize("value", ["small", "." * 100_000])
-def test_a_segment_that_was_begun_just_before_a_kill_is_not_lost_in_a_later_power_cut(value: str) -> None:
-    """Its name is in the page cache alone."""
+def test_a_segment_started_just_before_a_kill_survives_a_later_power_cut(value: str) -> None:
+    """Its name is in the page cache only."""
 
     async def run() -> None:
         store = await Store.made()
@@ -183,7 +167,7 @@ def test_a_segment_that_was_begun_just_before_a_kill_is_not_lost_in_a_later_powe
     asyncio.run(run())
 
 
-def test_nothing_goes_into_the_journal_while_the_name_of_its_segment_is_being_synced() -> None:
+def test_no_record_goes_into_the_journal_while_the_name_of_its_segment_is_being_synced() -> None:
     async def run() -> None:
         store = await Store.made(1)
         log = store.log(0)

@@ -1,4 +1,4 @@
-"""A log is appended to, rolls, replicates, syncs, idles and closes."""
+"""A log is appended to, rolls, replicates, syncs, truncates, idles and closes."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,7 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
-from penstock.storage.errors import AppendRejected, StorageFailure
-from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.errors import AppendRejected, OffsetOutOfRange, StorageFailure
 from penstock.storage.log.log import Log
 from tests.storage.logs import (
     NOW_MS,
@@ -16,23 +15,20 @@ from tests.storage.logs import (
     append,
     append_all,
     append_records,
+    bases,
     batch_of,
     close,
     new_log,
+    read,
     reopened,
     sync,
+    values_in,
 )
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Log:
-    return new_log(str(tmp_path))
-
 
 # -- appending ----------------------------------------------------------------------------------------------
 
 
-def test_records_get_the_offsets_that_follow(log: Log) -> None:
+def test_records_get_consecutive_offsets(log: Log) -> None:
     first = append(log, "a", "b")
     second = append(log, "c")
     assert (first.base_offset, first.last_offset) == (0, 1)
@@ -62,7 +58,7 @@ def test_several_batches_of_the_broker_are_stored_together(log: Log) -> None:
     assert all_values(log) == ["a", "b", "c"]
 
 
-def test_one_bad_batch_of_several_keeps_all_out(log: Log) -> None:
+def test_one_bad_batch_of_several_refuses_them_all(log: Log) -> None:
     bad = batch_of("b")
     bad[-1] ^= 1
     with pytest.raises(AppendRejected) as refused:
@@ -78,7 +74,7 @@ def test_a_client_may_send_only_one_batch(log: Log) -> None:
     assert refused.value.code is ErrorCode.INVALID_RECORD
 
 
-def test_a_retried_batch_is_stored_once_and_answered_as_the_first_time(log: Log) -> None:
+def test_a_retried_batch_is_stored_once_and_gets_the_first_answer(log: Log) -> None:
     fields = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
     first = append(log, "a", "b", **fields)
     again = append(log, "a", "b", **fields)
@@ -87,7 +83,7 @@ def test_a_retried_batch_is_stored_once_and_answered_as_the_first_time(log: Log)
     assert log.log_end_offset == 2
 
 
-def test_a_sequence_that_does_not_follow_is_refused_and_changes_nothing(log: Log) -> None:
+def test_an_out_of_order_sequence_is_refused_and_changes_nothing(log: Log) -> None:
     append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
     with pytest.raises(AppendRejected) as refused:
         append(log, "c", producer_id=5, producer_epoch=0, base_sequence=2)
@@ -96,12 +92,12 @@ def test_a_sequence_that_does_not_follow_is_refused_and_changes_nothing(log: Log
     assert all_values(log) == ["a", "b"]
 
 
-def test_a_topic_that_stamps_records_answers_with_the_time(tmp_path: Path) -> None:
+def test_a_topic_with_log_append_time_answers_with_the_timestamp(tmp_path: Path) -> None:
     log = new_log(str(tmp_path), message_timestamp_type="LogAppendTime")
     assert append(log, "a", timestamp=5).log_append_time_ms == NOW_MS
 
 
-# -- rolling ------------------------------------------------------------------------------------------------
+# -- replicating ------------------------------------------------------------------------------------------------
 
 
 def test_replicated_batches_keep_their_offsets_and_epochs(log: Log) -> None:
@@ -147,8 +143,8 @@ def test_a_replicated_batch_with_a_bad_checksum_is_refused(log: Log) -> None:
 
 
 def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
-    told: list[int] = []
-    log.on_durable = lambda: told.append(log.durable_offset)
+    notified: list[int] = []
+    log.on_durable = lambda: notified.append(log.durable_offset)
     append(log, "a")
     assert (log.durable_offset, log.committed_offset) == (0, 0)
     job = log.begin_sync()
@@ -156,37 +152,22 @@ def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
     job.run()
     assert log.finish_sync(job)
     log.notify_durable()
-    assert (log.durable_offset, told) == (1, [1])
+    assert (log.durable_offset, notified) == (1, [1])
 
 
-def test_observers_are_notified_of_records_that_a_checkpoint_makes_durable(log: Log) -> None:
-    """Whoever appended while it ran waits for a sync that then finds everything durable."""
-    told: list[int] = []
-    log.on_durable = lambda: told.append(log.durable_offset)
-    append(log, "a")
-    job = LogCheckpoint(log).begin()
-    assert job is not None
-    later = log.begin_sync()
-    job.run()
-    LogCheckpoint(log).finish(job)
-    later.run()
-    assert not log.finish_sync(later)
-    assert told == [1]
-
-
-def test_a_log_that_was_deleted_meanwhile_is_not_reported_as_failed(log: Log) -> None:
-    told: list[StorageFailure | None] = []
-    log.on_durable = lambda: told.append(log.failure)
+def test_a_log_deleted_during_a_sync_is_not_reported_as_failed(log: Log) -> None:
+    notified: list[StorageFailure | None] = []
+    log.on_durable = lambda: notified.append(log.failure)
     append(log, "a")
     job = log.begin_sync()
     job.run()
     assert log.finish_sync(job)
     log.abandon("its topic was deleted")
     log.notify_durable()
-    assert told == []
+    assert notified == []
 
 
-def test_a_topic_that_waives_syncs_commits_at_once(tmp_path: Path) -> None:
+def test_a_topic_without_syncs_commits_at_once(tmp_path: Path) -> None:
     log = new_log(str(tmp_path), flush_messages=1_000)
     append(log, "a")
     assert log.committed_offset == 1
@@ -204,7 +185,7 @@ def test_a_second_sync_does_not_overtake_the_first(log: Log) -> None:
     assert not log.finish_sync(first)
 
 
-def test_a_sync_says_nothing_about_records_written_after_a_truncation(log: Log) -> None:
+def test_a_sync_does_not_cover_records_written_after_a_truncation(log: Log) -> None:
     append(log, "a")
     append(log, "b")
     job = log.begin_sync()
@@ -218,7 +199,7 @@ def test_a_sync_says_nothing_about_records_written_after_a_truncation(log: Log) 
 # -- idling and closing -------------------------------------------------------------------------------------
 
 
-def test_a_released_log_holds_no_open_file_and_goes_on_when_used(log: Log) -> None:
+def test_a_released_log_holds_no_open_file_and_reopens_when_used(log: Log) -> None:
     append(log, "a")
     sync(log)
     log.release()
@@ -227,7 +208,7 @@ def test_a_released_log_holds_no_open_file_and_goes_on_when_used(log: Log) -> No
     assert all_values(log) == ["a", "b"]
 
 
-def test_a_closed_log_takes_nothing_and_opens_again_without_recovery(log: Log) -> None:
+def test_a_closed_log_refuses_appends_and_reopens_without_recovery(log: Log) -> None:
     append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
     close(log)
     with pytest.raises(Exception, match="closed"):
@@ -239,7 +220,7 @@ def test_a_closed_log_takes_nothing_and_opens_again_without_recovery(log: Log) -
     assert all_values(again) == ["a", "b"]
 
 
-def test_files_are_as_kafka_names_them(log: Log) -> None:
+def test_files_have_kafkas_names(log: Log) -> None:
     for number in range(3):
         append(log, str(number) * 3_000)
     close(log)
@@ -253,3 +234,90 @@ def test_files_are_as_kafka_names_them(log: Log) -> None:
     content = Path(log.segments[0].log_path).read_bytes()
     assert parse_header(content).size_bytes >= HEADER_SIZE
     assert len(content) == log.segments[0].size_bytes
+
+
+# -- truncation and deletion --------------------------------------------------------------------------------
+
+
+def test_truncation_drops_whole_batches_and_later_segments(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=2)
+    for value in "abcdef":
+        append(log, value)
+    assert log.truncate_to(3, now_ms=NOW_MS) == 3
+    assert all_values(log) == ["a", "b", "c"]
+    assert bases(log) == [0, 2]
+    append(log, "x")
+    assert all_values(log) == ["a", "b", "c", "x"]
+
+
+def test_truncation_inside_a_batch_drops_the_whole_batch(log: Log) -> None:
+    append(log, "a")
+    append(log, "b", "c", "d")
+    assert log.truncate_to(3, now_ms=NOW_MS) == 1
+    assert log.log_end_offset == 1
+
+
+@pytest.mark.parametrize("offset", [0, 2, 3])
+def test_truncation_of_the_batch_with_the_log_start_leaves_an_empty_log_with_the_same_start(
+    log: Log, offset: int
+) -> None:
+    append(log, "a")
+    append(log, "b", "c", "d")
+    append(log, "e")
+    log.advance_log_start(2)
+    assert log.truncate_to(offset, now_ms=NOW_MS) == 2
+    assert (log.log_start_offset, log.log_end_offset, log.durable_offset, log.recovery_point) == (2, 2, 2, 0)
+    assert append(log, "x").base_offset == 2
+    assert all_values(log) == ["x"]
+
+
+def test_truncation_to_the_end_forgets_an_epoch_that_wrote_nothing(log: Log) -> None:
+    append(log, "a", epoch=1)
+    log.begin_epoch(2)
+    assert log.truncate_to(1, now_ms=NOW_MS) == 1
+    assert log.epochs.latest_epoch == 1
+
+
+def test_truncation_forgets_producers_and_epochs_of_dropped_records(log: Log) -> None:
+    append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
+    append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1, epoch=2)
+    log.truncate_to(1, now_ms=NOW_MS)
+    assert log.epochs.latest_epoch == 0
+    assert not append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1).duplicate
+    assert append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0).duplicate
+
+
+def test_a_log_can_start_over_at_another_offset(log: Log) -> None:
+    append(log, "a")
+    log.truncate_fully_and_start_at(100)
+    assert (log.log_start_offset, log.log_end_offset, log.durable_offset) == (100, 100, 100)
+    assert append(log, "b").base_offset == 100
+    assert all_values(log) == ["b"]
+
+
+def test_deleting_records_moves_the_log_start_and_deletes_whole_segments(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=2)
+    for value in "abcdef":
+        append(log, value)
+    log.advance_log_start(3)
+    assert bases(log) == [2, 4]
+    with pytest.raises(OffsetOutOfRange):
+        read(log, 2)
+    assert values_in(read(log, 3)) == ["d"]
+    assert sorted(name for name in os.listdir(tmp_path) if name.endswith(".log")) == [
+        f"{2:020d}.log",
+        f"{4:020d}.log",
+    ]
+
+
+def test_the_log_start_cannot_move_past_the_end(log: Log) -> None:
+    append(log, "a")
+    with pytest.raises(OffsetOutOfRange):
+        log.advance_log_start(2)
+
+
+def test_deleting_all_segments_leaves_an_empty_one_at_the_end(log: Log) -> None:
+    append(log, "a")
+    log.delete_oldest(1, now_ms=NOW_MS)
+    assert (log.log_start_offset, bases(log)) == (1, [1])
+    assert append(log, "b").base_offset == 1

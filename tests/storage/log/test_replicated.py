@@ -6,7 +6,7 @@ from penstock.storage.log.replicated import prepare_replicated
 from tests.storage.logs import batch_of
 
 
-def test_a_fetch_without_a_whole_batch_is_nothing() -> None:
+def test_a_fetch_without_a_whole_batch_gives_no_batches() -> None:
     assert prepare_replicated(b"", 0) == []
     assert prepare_replicated(batch_of("a")[:-1], 0) == []
 

@@ -1,4 +1,4 @@
-"""What is known of producers, against a history of the log that is looked through from the start."""
+"""Producer state against a model that searches the whole history of the log."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ from tests.storage.producer_batches import SEQUENCE_MAX, batch, code_of
 class Producers(RuleBasedStateMachine):
     """Producers that lose answers, retry, skip, are fenced and restarted, against a plain history of the log.
 
-    The model keeps the whole log as a list and derives every verdict by looking back through it.
+    The model keeps the whole log as a list and derives every verdict from it.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Producers(RuleBasedStateMachine):
         return opened
 
     def expected_sequence(self, producer_id: int, epoch: int) -> int | None:
-        """What must come next; None when anything may."""
+        """The next valid sequence; None if any is valid."""
         if self.epoch_of(producer_id) is None:
             return None
         data = self.data_in_epoch(producer_id) if epoch == self.epoch_of(producer_id) else []
@@ -129,7 +129,7 @@ class Producers(RuleBasedStateMachine):
         if original in data[-BATCHES_KEPT:]:
             assert verdict == Duplicate(original.base_offset, original.last_offset, original.max_timestamp)
         else:
-            assert verdict is not None  # whatever it is, a retry is never stored twice
+            assert verdict is not None  # a retry is never stored twice
 
     @rule(producer_id=st.integers(1, 3), bump=st.sampled_from([0, 1]), is_commit=st.booleans())
     def end(self, producer_id: int, bump: int, is_commit: bool) -> None:
@@ -182,7 +182,7 @@ class Producers(RuleBasedStateMachine):
         self.restarted_at = earlier.end_offset
 
     @invariant()
-    def the_first_unstable_offset_is_that_of_the_oldest_transaction_not_settled(self) -> None:
+    def the_first_unstable_offset_is_that_of_the_oldest_uncommitted_transaction(self) -> None:
         unsettled: list[int] = []
         for producer_id in (1, 2, 3):
             opened: int | None = None

@@ -1,4 +1,4 @@
-"""Logs that rot where producers are replayed: what is in doubt then, and what is known again when they are mended."""
+"""Damaged batches during the replay of producers: the state is unverified, and known again after a repair."""
 
 import asyncio
 from collections.abc import Callable
@@ -70,8 +70,8 @@ def log(tmp_path: Path) -> Log:
     return log
 
 
-class Meanwhile(InlineOffload):
-    """What is handed to a thread takes so long that other things happen, once each."""
+class SlowOffload(InlineOffload):
+    """Offloaded work takes so long that the test's actions run during it, once each."""
 
     def __init__(self, *events: Callable[[], None]) -> None:
         self.events = list(events)
@@ -93,8 +93,8 @@ def recovered(log: Log, offload: InlineOffload | None = None) -> Log:
     return again
 
 
-def rot(log: Log, offset: int) -> bytes:
-    """Gives what stood there."""
+def corrupt(log: Log, offset: int) -> bytes:
+    """Returns the original batch."""
     segment = log.segments[log.chain.number_of(offset)]
     with open(segment.log_path, "r+b") as file:
         content = file.read(segment.size_bytes)
@@ -110,26 +110,26 @@ def aborted(log: Log) -> list[AbortedTransaction]:
     return log.aborted_transactions(0, log.log_end_offset)
 
 
-def settle_doubt(log: Log) -> bool:
+def rebuild_producers(log: Log) -> bool:
     return asyncio.run(LogRepair(log).rebuild_producer_state(now_ms=NOW_MS))
 
 
-def mend(log: Log, batch: bytes) -> None:
+def repair(log: Log, batch: bytes) -> None:
     [damage] = log.damaged
     assert LogRepair(log).repair(damage, batch)
-    assert settle_doubt(log)
+    assert rebuild_producers(log)
     log.producers.advance_high_watermark(log.log_end_offset)
 
 
-def test_nothing_is_stable_behind_a_marker_that_recovery_could_not_read(log: Log) -> None:
-    rot(log, MARKER_OF_5)
+def test_no_offset_is_stable_after_a_marker_that_recovery_could_not_read(log: Log) -> None:
+    corrupt(log, MARKER_OF_5)
     again = recovered(log)
     assert log.first_unstable_offset is None
     assert again.first_unstable_offset == 2  # where the transaction began that it may have ended
 
 
-def test_producers_are_to_try_again_later_and_others_write_on(log: Log) -> None:
-    rot(log, MARKER_OF_5)
+def test_unverified_producers_get_a_retriable_error_and_others_continue(log: Log) -> None:
+    corrupt(log, MARKER_OF_5)
     again = recovered(log)
     with pytest.raises(AppendRejected) as refused:
         write(again, 7, 2, is_transactional=False)
@@ -140,10 +140,10 @@ def test_producers_are_to_try_again_later_and_others_write_on(log: Log) -> None:
 
 
 @pytest.mark.parametrize("offset", range(CHECKPOINT, 12))
-def test_all_is_known_again_when_a_batch_is_mended(log: Log, offset: int) -> None:
-    batch = rot(log, offset)
+def test_producers_are_known_again_after_a_batch_is_repaired(log: Log, offset: int) -> None:
+    batch = corrupt(log, offset)
     again = recovered(log)
-    mend(again, batch)
+    repair(again, batch)
     assert again.first_unstable_offset is None
     assert aborted(again) == aborted(log)
     assert encode_snapshot(again.producers.snapshot()) == encode_snapshot(log.producers.snapshot())
@@ -151,64 +151,62 @@ def test_all_is_known_again_when_a_batch_is_mended(log: Log, offset: int) -> Non
     assert aborted(recovered(again)) == aborted(log)
 
 
-def test_doubts_are_not_written_down_for_facts(log: Log) -> None:
-    batch = rot(log, MARKER_OF_5)
-    doubtful = recovered(log)
-    append(doubtful, "plain")
-    close(doubtful)
-    assert doubtful.recovery_point == CHECKPOINT
-    again = recovered(doubtful)
+def test_unverified_producers_are_not_saved_in_a_snapshot(log: Log) -> None:
+    batch = corrupt(log, MARKER_OF_5)
+    unverified = recovered(log)
+    append(unverified, "plain")
+    close(unverified)
+    assert unverified.recovery_point == CHECKPOINT
+    again = recovered(unverified)
     assert again.first_unstable_offset == 2
-    mend(again, batch)
+    repair(again, batch)
     assert aborted(again) == aborted(log)
 
 
 @pytest.mark.parametrize("offset", range(CHECKPOINT, 12))
-def test_all_is_known_again_when_a_batch_is_mended_though_recovery_begins_behind_it(
-    log: Log, offset: int
-) -> None:
-    """A log that lacks records, too, is checkpointed at once."""
-    batch = rot(log, offset)
-    doubtful = recovered(log)
-    damaged = list(doubtful.damaged)
-    job = LogCheckpoint(doubtful).begin(is_without_producers=True)
+def test_producers_are_known_again_after_a_repair_below_the_recovery_point(log: Log, offset: int) -> None:
+    """A log with missing records is checkpointed at once, too."""
+    batch = corrupt(log, offset)
+    unverified = recovered(log)
+    damaged = list(unverified.damaged)
+    job = LogCheckpoint(unverified).begin(is_without_producers=True)
     assert job is not None
     job.run()
-    LogCheckpoint(doubtful).finish(job)
-    assert doubtful.recovery_point == log.log_end_offset
-    again = recovered(doubtful)
+    LogCheckpoint(unverified).finish(job)
+    assert unverified.recovery_point == log.log_end_offset
+    again = recovered(unverified)
     assert again.producers.unverified_from is not None
     sizes = {each.base_offset: each.size_bytes for each in again.segments}
     again.damaged.remember(damaged, sizes, 0, again.log_end_offset)
-    mend(again, batch)
+    repair(again, batch)
     assert aborted(again) == aborted(log)
     assert encode_snapshot(again.producers.snapshot()) == encode_snapshot(log.producers.snapshot())
 
 
-def test_a_transaction_that_is_aborted_meanwhile_is_known_when_all_is_mended(log: Log) -> None:
-    batch = rot(log, MARKER_OF_5)
+def test_a_transaction_aborted_before_the_repair_is_known_after_it(log: Log) -> None:
+    batch = corrupt(log, MARKER_OF_5)
     follower = recovered(log)
     write(log, 7, 2)
     end(log, 7, is_commit=False)
     found = log.read(13, 1 << 20, offset_limit=log.log_end_offset)
     assert isinstance(found, LogSlice)
     follower.append_replicated(bytes(found.records), now_ms=NOW_MS)
-    mend(follower, batch)
+    repair(follower, batch)
     assert aborted(follower) == aborted(log)
 
 
-def test_doubt_stays_while_another_batch_has_to_be_mended(log: Log) -> None:
-    rot(log, MARKER_OF_5)
-    rot(log, 7)
+def test_producers_stay_unverified_until_the_last_damaged_batch_is_repaired(log: Log) -> None:
+    corrupt(log, MARKER_OF_5)
+    corrupt(log, 7)
     again = recovered(log)
-    assert not settle_doubt(again)
-    again.damaged.clear()  # as if it had been mended: the bytes still say otherwise
-    assert not settle_doubt(again)
+    assert not rebuild_producers(again)
+    again.damaged.clear()  # as if it had been repaired, but the bytes are still damaged
+    assert not rebuild_producers(again)
     assert again.first_unstable_offset == 2
 
 
-def test_a_truncation_that_replays_a_rotten_batch_leaves_doubt_and_says_so(log: Log) -> None:
-    batch = rot(log, 5)
+def test_a_truncation_that_replays_a_corrupted_batch_reports_unverified_producers(log: Log) -> None:
+    batch = corrupt(log, 5)
     suspected: list[bool] = []
     log.on_suspicion = lambda: suspected.append(True)
     log.truncate_to(10, now_ms=NOW_MS)
@@ -216,37 +214,37 @@ def test_a_truncation_that_replays_a_rotten_batch_leaves_doubt_and_says_so(log: 
     assert suspected
     assert log.first_unstable_offset == 3  # producer 6 had a transaction open there
     again = recovered(log)
-    mend(again, batch)
+    repair(again, batch)
     assert [each.producer_id for each in aborted(again)] == [5, 5, 6]
 
 
-def test_what_is_rotten_below_a_snapshot_leaves_no_doubt(log: Log) -> None:
-    rot(log, 1)
+def test_a_corrupted_batch_below_a_snapshot_leaves_producers_verified(log: Log) -> None:
+    corrupt(log, 1)
     again = recovered(log)
     assert again.producers.unverified_from is None
     assert aborted(again) == aborted(log)
 
 
 def followed(follower: Log, leader: Log) -> None:
-    """Fetch all that the leader has and the follower has not."""
+    """Fetch all records that the follower lacks."""
     while follower.log_end_offset < leader.log_end_offset:
         found = leader.read(follower.log_end_offset, 1 << 20, offset_limit=leader.log_end_offset)
         assert isinstance(found, LogSlice)
         follower.append_replicated(bytes(found.records), now_ms=NOW_MS)
 
 
-def test_what_is_appended_while_a_thread_replays_is_known_too(log: Log) -> None:
-    batch = rot(log, MARKER_OF_5)
-    offload = Meanwhile()
+def test_batches_appended_while_a_thread_replays_are_known_too(log: Log) -> None:
+    batch = corrupt(log, MARKER_OF_5)
+    offload = SlowOffload()
     follower = recovered(log, offload)
 
-    def goes_on() -> None:
+    def append_first() -> None:
         write(log, 7, 2)
         write(log, 5, 3)
         end(log, 7, is_commit=False)
         followed(follower, log)
 
-    def and_on() -> None:
+    def append_second() -> None:
         end(log, 5, is_commit=False)
         write(log, 7, 3)
         end(log, 7, is_commit=True)
@@ -256,8 +254,8 @@ def test_what_is_appended_while_a_thread_replays_is_known_too(log: Log) -> None:
 
     segment_count = len(follower.segments[follower.chain.number_of(CHECKPOINT) :])
     waits = [lambda: None] * (segment_count - 1)
-    offload.events = [goes_on, *waits, and_on]  # in the first round and in the second
-    mend(follower, batch)
+    offload.events = [append_first, *waits, append_second]  # in the first round and in the second
+    repair(follower, batch)
     assert offload.events == []
     assert follower.first_unstable_offset is None
     assert aborted(follower) == aborted(log)
@@ -265,34 +263,34 @@ def test_what_is_appended_while_a_thread_replays_is_known_too(log: Log) -> None:
     assert encode_snapshot(follower.producers.snapshot()) == encode_snapshot(log.producers.snapshot())
 
 
-def test_a_truncation_while_a_thread_replays_makes_what_it_has_read_worthless(log: Log) -> None:
-    batch = rot(log, MARKER_OF_5)
-    offload = Meanwhile()
+def test_a_truncation_while_a_thread_replays_discards_its_result(log: Log) -> None:
+    batch = corrupt(log, MARKER_OF_5)
+    offload = SlowOffload()
     again = recovered(log, offload)
 
     def truncate() -> None:
         again.truncate_to(7, now_ms=NOW_MS)
 
     offload.events = [lambda: None, truncate]
-    mend(again, batch)
+    repair(again, batch)
     assert again.producers.end_offset == again.log_end_offset == 7
     assert again.first_unstable_offset == 3  # of producer 6, whose end was cut off
     assert [(each.producer_id, each.last_offset) for each in aborted(again)] == [(5, 1), (5, 4)]
 
 
-def test_a_truncation_between_the_mending_and_the_settling_hides_no_abort(log: Log) -> None:
-    batch = rot(log, MARKER_OF_5)
+def test_a_truncation_between_the_repair_and_the_replay_hides_no_abort(log: Log) -> None:
+    batch = corrupt(log, MARKER_OF_5)
     again = recovered(log)
     [damage] = again.damaged
     assert LogRepair(again).repair(damage, batch)
     again.truncate_to(7, now_ms=NOW_MS)
     assert again.producers.unverified_from is not None
-    assert settle_doubt(again)
+    assert rebuild_producers(again)
     assert [(each.producer_id, each.last_offset) for each in aborted(again)] == [(5, 1), (5, 4)]
 
 
-def test_a_truncation_before_what_has_rotted_ends_the_doubt(log: Log) -> None:
-    rot(log, 9)
+def test_a_truncation_below_the_corrupted_batch_leaves_producers_verified(log: Log) -> None:
+    corrupt(log, 9)
     again = recovered(log)
     assert again.first_unstable_offset == 9
     again.truncate_to(9, now_ms=NOW_MS)
@@ -300,7 +298,7 @@ def test_a_truncation_before_what_has_rotted_ends_the_doubt(log: Log) -> None:
     assert aborted(again) == aborted(log)
 
 
-def test_aborts_before_the_newest_snapshot_are_told_too_when_recovery_would_begin_before_it(log: Log) -> None:
+def test_aborts_before_the_newest_snapshot_are_reported_when_recovery_would_begin_before_it(log: Log) -> None:
     write(log, 6, 2)
     end(log, 6, is_commit=False)
     checkpoint(log)
@@ -308,34 +306,34 @@ def test_aborts_before_the_newest_snapshot_are_told_too_when_recovery_would_begi
     end(log, 5, is_commit=False)
     append(log, "the very last")
     expected = aborted(log)
-    batch = rot(log, 15)
+    batch = corrupt(log, 15)
     log.lower_recovery_point(0)
     log.truncate_to(17, now_ms=NOW_MS)  # reads again what came after the checkpoint
     assert log.producers.unverified_from is not None
-    log.damaged.clear()  # as a check would have found it, and another replica mended it
+    log.damaged.clear()  # as if a scrub had found it and another replica had repaired it
     segment = log.segments[log.chain.number_of(15)]
     position = segment.file().read(segment.size_bytes, 0).index(batch[:61])
     log.chain.overwrite(segment, batch, position)
-    assert settle_doubt(log)
+    assert rebuild_producers(log)
     assert aborted(log) == expected
 
 
-def test_it_is_read_anew_when_the_recovery_point_is_lowered_while_a_thread_replays(log: Log) -> None:
-    batch = rot(log, MARKER_OF_5)
-    offload = Meanwhile()
+def test_the_replay_is_repeated_when_the_recovery_point_is_lowered_during_it(log: Log) -> None:
+    batch = corrupt(log, MARKER_OF_5)
+    offload = SlowOffload()
     again = recovered(log, offload)
     offload.events = [lambda: None, lambda: again.lower_recovery_point(0)]
-    mend(again, batch)
+    repair(again, batch)
     assert again.first_unstable_offset is None
     assert aborted(again) == aborted(log)
 
 
-def test_a_log_that_is_closed_while_a_thread_replays_stays_in_doubt(log: Log) -> None:
-    batch = rot(log, MARKER_OF_5)
-    offload = Meanwhile()
+def test_a_log_closed_while_a_thread_replays_stays_unverified(log: Log) -> None:
+    batch = corrupt(log, MARKER_OF_5)
+    offload = SlowOffload()
     again = recovered(log, offload)
     [damage] = again.damaged
     assert LogRepair(again).repair(damage, batch)
     offload.events = [lambda: again.abandon("of the test")]
-    assert not settle_doubt(again)
+    assert not rebuild_producers(again)
     assert again.producers.unverified_from is not None

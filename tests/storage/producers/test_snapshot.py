@@ -37,7 +37,7 @@ def fields_of(entry: ProducerEntry) -> tuple[object, ...]:
 
 
 @given(st.lists(producer_entries(), unique_by=lambda entry: entry.producer_id))
-def test_a_snapshot_comes_back_with_every_batch_of_each_producer(entries: list[ProducerEntry]) -> None:
+def test_a_snapshot_round_trips_with_every_batch_of_each_producer(entries: list[ProducerEntry]) -> None:
     decoded = decode_snapshot(encode_snapshot(entries))
     assert [fields_of(entry) for entry in decoded] == [fields_of(entry) for entry in entries]
 
@@ -73,7 +73,7 @@ def test_the_bytes_are_kafkas_and_the_last_batch_of_a_producer_comes_last() -> N
     assert encode_snapshot([entry]) == b"\x00\x01" + crc32c(body).to_bytes(4, "big") + body
 
 
-def test_a_producer_without_batches_is_written_with_minus_ones() -> None:
+def test_a_producer_without_batches_is_encoded_as_minus_ones() -> None:
     content = encode_snapshot([ProducerEntry(7, 2, coordinator_epoch=1, last_timestamp=5)])
     assert struct.unpack_from(">iq", content, 20) == (-1, -1)
     assert decode_snapshot(content)[0].batches == []

@@ -1,4 +1,4 @@
-"""What is known of producers, case by case."""
+"""Producer state, case by case."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from tests.storage.producer_batches import ABORT, COMMIT, PRODUCER, SEQUENCE_MAX
 # Sequences and duplicates.
 
 
-def test_sequences_that_follow_on_are_accepted() -> None:
+def test_consecutive_sequences_are_accepted() -> None:
     states = ProducerStates()
     append(states, batch(0, 3), at=10)
     append(states, batch(3, 1), at=13)
@@ -50,7 +50,7 @@ def test_a_retry_with_other_boundaries_is_no_duplicate() -> None:
     assert code_of(states.check(batch(1, 3))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_producer_that_is_not_known_may_start_at_any_sequence() -> None:
+def test_an_unknown_producer_may_start_at_any_sequence() -> None:
     states = ProducerStates()
     append(states, batch(77, 3, epoch=4), at=0)
     append(states, batch(80, 1, epoch=4), at=3)
@@ -71,7 +71,7 @@ def test_sequences_wrap_to_zero_within_a_batch_and_its_retry_is_found() -> None:
     append(states, batch(7, 1), at=10)
 
 
-def test_producers_do_not_disturb_each_other() -> None:
+def test_producers_are_independent_of_each_other() -> None:
     states = ProducerStates()
     append(states, batch(0, 5, producer_id=1), at=0)
     append(states, batch(0, 5, producer_id=2), at=5)
@@ -125,7 +125,7 @@ def test_after_a_marker_that_bumped_the_epoch_the_producer_starts_at_zero() -> N
     append(states, batch(0, epoch=1), at=4)
 
 
-def test_after_a_marker_of_the_same_epoch_sequences_go_on() -> None:
+def test_after_a_marker_of_the_same_epoch_sequences_continue() -> None:
     states = ProducerStates()
     append(states, batch(0, 3, is_transactional=True), at=0)
     states.end_transaction(PRODUCER, 0, COMMIT, offset=3, timestamp=1000)
@@ -220,7 +220,7 @@ def test_an_idle_producer_expires_and_one_in_a_transaction_never() -> None:
     assert states.get(1) is None
     assert states.expire(10**9) == 1
     assert [entry.producer_id for entry in states] == [3]
-    append(states, batch(50, producer_id=1), at=3)  # forgotten: any sequence is welcome
+    append(states, batch(50, producer_id=1), at=3)  # forgotten: any sequence is accepted
 
 
 def test_a_removed_producer_leaves_no_transaction_behind() -> None:
@@ -232,7 +232,7 @@ def test_a_removed_producer_leaves_no_transaction_behind() -> None:
     assert len(states) == 0
 
 
-def test_deleting_the_start_of_the_log_keeps_producers_and_settles_old_markers() -> None:
+def test_deleting_the_start_of_the_log_keeps_producers_and_completes_old_transactions() -> None:
     states = ProducerStates()
     append(states, batch(0, is_transactional=True), at=0)
     states.end_transaction(PRODUCER, 0, COMMIT, offset=1, timestamp=0)
@@ -279,7 +279,7 @@ def test_a_snapshot_is_not_changed_by_later_appends() -> None:
     assert states.end_offset == 10
 
 
-def test_restoring_forgets_what_was_there_and_what_has_expired() -> None:
+def test_restoring_replaces_the_state_and_drops_expired_producers() -> None:
     states = ProducerStates(expiration_ms=1000)
     append(states, batch(0, producer_id=9, is_transactional=True), at=0)
     entries = [

@@ -55,7 +55,7 @@ def position_of(log: Log, offset: int) -> tuple[str, int]:
     return segment.log_path, (offset - segment.base_offset) * size
 
 
-def test_everything_whole_is_kept(log: Log) -> None:
+def test_all_whole_batches_are_kept(log: Log) -> None:
     assert numbers(reopened(log)) == list(range(10))
 
 
@@ -79,7 +79,7 @@ def test_a_batch_with_a_bad_checksum_is_cut_with_all_after_it(log: Log) -> None:
     assert [segment.base_offset for segment in again.segments] == [0, 4]
 
 
-def test_room_that_was_not_used_is_cut(log: Log) -> None:
+def test_unused_preallocated_room_is_cut(log: Log) -> None:
     path = log.segments[-1].log_path
     size = log.segments[-1].size_bytes
     assert os.path.getsize(path) > size
@@ -87,7 +87,7 @@ def test_room_that_was_not_used_is_cut(log: Log) -> None:
     assert os.path.getsize(path) == size
 
 
-def test_a_segment_that_does_not_follow_is_removed(log: Log, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_segment_after_a_gap_is_removed(log: Log, caplog: pytest.LogCaptureFixture) -> None:
     path, position = position_of(log, 7)
     os.truncate(path, position)
     with caplog.at_level(logging.WARNING):
@@ -96,7 +96,7 @@ def test_a_segment_that_does_not_follow_is_removed(log: Log, caplog: pytest.LogC
     assert "begins at offset 8 where 7 belongs" in caplog.text
 
 
-def test_what_lies_below_the_recovery_point_is_not_read(log: Log) -> None:
+def test_segments_below_the_recovery_point_are_not_read(log: Log) -> None:
     checkpoint(log)
     path, position = position_of(log, 5)
     edit(path, position + 80, b"\xff\xff")
@@ -117,7 +117,7 @@ def test_damage_below_the_recovery_point_is_reported_and_kept(log: Log) -> None:
     assert path in damage
 
 
-def test_a_segment_destroyed_below_the_recovery_point_is_left_alone_and_said_so(log: Log) -> None:
+def test_a_destroyed_segment_below_the_recovery_point_is_kept_and_reported(log: Log) -> None:
     checkpoint(log)
     path, _ = position_of(log, 8)
     edit(path, 0, bytes(range(200)))
@@ -131,7 +131,7 @@ def test_a_segment_destroyed_below_the_recovery_point_is_left_alone_and_said_so(
     assert values_in(read(again, 10)) == ["10 new"]
 
 
-def test_after_a_crash_the_end_of_a_log_that_was_durable_and_is_gone_is_missing(log: Log) -> None:
+def test_the_lost_durable_end_of_a_log_is_reported_as_missing_after_a_crash(log: Log) -> None:
     checkpoint(log)
     path, position = position_of(log, 9)
     os.truncate(path, position)
@@ -144,7 +144,7 @@ def test_after_a_crash_the_end_of_a_log_that_was_durable_and_is_gone_is_missing(
     assert values_in(read(again, 10)) == ["10 new"]
 
 
-def test_the_lost_end_of_a_log_is_completed_with_the_batches_of_another_replica(log: Log) -> None:
+def test_the_lost_end_of_a_log_is_repaired_with_batches_of_another_replica(log: Log) -> None:
     checkpoint(log)
     path, position = position_of(log, 8)
     lost = Path(path).read_bytes()[position : log.segments[-1].size_bytes]
@@ -182,7 +182,7 @@ class CountedFiles(RealFileSystem):
         return CountedFile(file.descriptor)
 
 
-def test_recovery_does_not_read_the_room_that_was_made_for_batches_to_come(tmp_path: Path) -> None:
+def test_recovery_does_not_read_preallocated_room(tmp_path: Path) -> None:
     log = new_log(str(tmp_path), segment_bytes=64 << 20, preallocate=True)
     append(log, "0 first")
     sync(log)
@@ -199,7 +199,7 @@ def test_recovery_does_not_read_the_room_that_was_made_for_batches_to_come(tmp_p
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
 @pytest.mark.parametrize("content", [None, b"", b"\xff" * 24, b"abc"])
-def test_damaged_indexes_do_not_matter(log: Log, suffix: str, content: bytes | None) -> None:
+def test_damaged_indexes_are_rebuilt(log: Log, suffix: str, content: bytes | None) -> None:
     checkpoint(log)
     append(log, "10 more")
     sync(log)
@@ -211,28 +211,7 @@ def test_damaged_indexes_do_not_matter(log: Log, suffix: str, content: bytes | N
     assert numbers(reopened(log)) == list(range(11))
 
 
-def test_producers_are_known_again_from_a_snapshot_and_the_batches_after_it(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path))
-    fields = {"producer_id": 5, "producer_epoch": 0}
-    append(log, "a", base_sequence=0, **fields)
-    checkpoint(log)
-    append(log, "b", base_sequence=1, **fields)
-    sync(log)
-    again = reopened(log)
-    assert append(again, "b", base_sequence=1, **fields).duplicate
-    assert append(again, "a", base_sequence=0, **fields).duplicate
-    assert append(again, "c", base_sequence=2, **fields).base_offset == 2
-
-
-def test_producers_are_read_from_the_log_when_the_snapshot_is_damaged(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path))
-    append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
-    checkpoint(log)
-    edit(str(tmp_path / "00000000000000000001.snapshot"), 12, b"\xff")
-    assert append(reopened(log), "a", producer_id=5, producer_epoch=0, base_sequence=0).duplicate
-
-
-def test_an_aborted_transaction_is_known_again(tmp_path: Path) -> None:
+def test_an_aborted_transaction_is_restored(tmp_path: Path) -> None:
     log = new_log(str(tmp_path))
     append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
     checkpoint(log)
@@ -248,7 +227,7 @@ def test_an_aborted_transaction_is_known_again(tmp_path: Path) -> None:
     assert reopened(again).aborted_transactions(0, 2) == [aborted]
 
 
-def test_leader_epochs_are_known_again(tmp_path: Path) -> None:
+def test_leader_epochs_are_restored(tmp_path: Path) -> None:
     log = new_log(str(tmp_path))
     append(log, "a", epoch=3)
     checkpoint(log)
@@ -259,7 +238,7 @@ def test_leader_epochs_are_known_again(tmp_path: Path) -> None:
     assert reopened(log).epochs.entries == [(3, 0), (5, 1)]
 
 
-def test_leader_epochs_that_were_saved_after_the_recovery_point_do_not_hide_where_older_ones_begin(
+def test_leader_epochs_saved_after_the_recovery_point_do_not_hide_the_starts_of_older_ones(
     log: Log,
 ) -> None:
     checkpoint(log)
@@ -274,7 +253,7 @@ def test_leader_epochs_that_were_saved_after_the_recovery_point_do_not_hide_wher
     assert_nothing_is_damaged(again)
 
 
-def test_leader_epochs_that_a_truncation_took_do_not_hide_where_older_ones_begin(log: Log) -> None:
+def test_truncated_leader_epochs_do_not_hide_the_starts_of_older_ones(log: Log) -> None:
     append(log, "a", epoch=1)
     checkpoint(log)
     log.lower_recovery_point(10)
@@ -295,18 +274,18 @@ def assert_nothing_is_damaged(log: Log) -> None:
     assert list(log.damaged) == []
 
 
-def test_an_empty_segment_left_by_an_interrupted_roll_hides_nothing(log: Log) -> None:
+def test_an_empty_segment_of_an_interrupted_roll_hides_no_records(log: Log) -> None:
     (Path(log.directory) / f"{9:020d}.log").write_bytes(b"")
     assert numbers(reopened(log)) == list(range(10))
 
 
-def test_after_a_clean_stop_a_stray_empty_segment_hides_nothing(log: Log) -> None:
+def test_a_stray_empty_segment_hides_no_records_after_a_clean_stop(log: Log) -> None:
     close(log)
     (Path(log.directory) / f"{9:020d}.log").write_bytes(b"")
     assert numbers(reopened(log, was_clean=True)) == list(range(10))
 
 
-def test_small_files_that_were_not_finished_are_removed(log: Log) -> None:
+def test_unfinished_temporary_files_are_removed(log: Log) -> None:
     (Path(log.directory) / "leader-epoch-checkpoint.tmp").write_bytes(b"0\n")
     reopened(log)
     assert not [name for name in os.listdir(log.directory) if name.endswith(".tmp")]
@@ -319,7 +298,7 @@ def test_an_empty_directory_becomes_an_empty_log(tmp_path: Path) -> None:
     assert (again.log_start_offset, again.log_end_offset) == (0, 0)
 
 
-def test_a_log_that_ends_below_its_start_begins_anew_there(log: Log) -> None:
+def test_a_log_that_ends_below_its_start_restarts_empty_there(log: Log) -> None:
     log.advance_log_start(9)
     for segment in log.segments:
         os.truncate(segment.log_path, 0)
@@ -328,7 +307,7 @@ def test_a_log_that_ends_below_its_start_begins_anew_there(log: Log) -> None:
     assert append(again, "9 new").base_offset == 9
 
 
-def test_a_segment_of_one_large_batch_is_not_said_to_lack_its_indexes(
+def test_no_missing_index_is_reported_for_a_segment_of_one_large_batch(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = new_log(str(tmp_path))
@@ -340,9 +319,7 @@ def test_a_segment_of_one_large_batch_is_not_said_to_lack_its_indexes(
     assert caplog.text == ""
 
 
-def test_indexes_that_are_missing_are_rebuilt_with_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_missing_indexes_are_rebuilt_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log = new_log(str(tmp_path))
     for _ in range(3):
         append(log, "x" * 100_000)
@@ -355,7 +332,7 @@ def test_indexes_that_are_missing_are_rebuilt_with_a_warning(
     assert "Rebuilt the indexes of" in caplog.text
 
 
-def test_after_a_crash_a_segment_that_is_gone_between_others_is_missing(log: Log) -> None:
+def test_a_lost_segment_between_others_is_reported_as_missing_after_a_crash(log: Log) -> None:
     checkpoint(log)
     os.unlink(log.segments[1].log_path)
     again = reopened(log)
@@ -366,10 +343,10 @@ def test_after_a_crash_a_segment_that_is_gone_between_others_is_missing(log: Log
 
 
 @pytest.mark.parametrize(("offsets", "is_loss"), [((0, 2), False), ((0, 1), True)])
-def test_gaps_of_a_log_that_was_compacted_once_are_no_loss(
+def test_gaps_of_a_formerly_compacted_log_are_not_missing_records(
     tmp_path: Path, offsets: tuple[int, ...], is_loss: bool
 ) -> None:
-    """Its topic has another policy by now, and nothing but the offsets of its records tells."""
+    """Its topic has another policy by now: only the offsets of its records show the compaction."""
     for base, numbers in ((0, offsets), (8, (8, 9))):
         content = b"".join(bytes(batch_of(str(each), base_offset=each)) for each in numbers)
         (tmp_path / f"{base:020d}.log").write_bytes(content)

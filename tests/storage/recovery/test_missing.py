@@ -1,4 +1,4 @@
-"""Which changes of a log's files are a loss at the next start, and which are none.
+"""Which changes of a log's files the next start reports as missing records, and which it does not.
 
 See also tests/server/test_missing_files.py.
 """
@@ -29,7 +29,7 @@ def sizes(store: KeyedStore) -> dict[int, int]:
 
 
 def compact(store: KeyedStore) -> None:
-    # Small segments are not put together, so that some are left empty.
+    # Small segments are not merged, so that some are left empty.
     store.configure(segment_bytes=sizes(store)[0] + 14)
     before = len(store.log.segments)
     assert store.compact()
@@ -51,7 +51,7 @@ def compact_twice(store: KeyedStore) -> None:
 
 
 def compact_unfinished(store: KeyedStore) -> None:
-    """The names of the compacted segment cannot be synced, nor removed: it is put in place at the next start."""
+    """The names of the compacted segment can be neither synced nor removed: the next start completes the swap."""
     store.run(store.store.secure(store.log))
     store.disk.fail("sync_dir", "/data/t-0", times=1)
     fault = store.disk.fail("remove", ".swap")
@@ -103,20 +103,20 @@ def truncate(store: KeyedStore) -> None:
 
 
 def begin_elsewhere(store: KeyedStore) -> None:
-    """As a follower does whose leader has nothing older."""
+    """As a follower whose leader has no older records."""
     store.log.truncate_fully_and_start_at(40)
     store.put("y=1")
 
 
 def fail_to_list(store: KeyedStore) -> None:
-    """The list of an older stop is still there when the log has other segments."""
+    """The inventory of an older stop is still there when the log has other segments."""
     store.restart()
     store.store.broker_epoch -= 1  # a broker that could not register keeps the epoch it had
     compact_to_fewer(store)
     store.disk.fail("rename", INVENTORY, times=1)
 
 
-def fail_to_leave_the_mark(store: KeyedStore) -> None:
+def fail_to_write_clean_shutdown_file(store: KeyedStore) -> None:
     store.disk.fail("rename", CLEAN_SHUTDOWN, times=1)
 
 
@@ -135,18 +135,20 @@ NO_LOSSES: list[Act] = [
     truncate,
     begin_elsewhere,
     fail_to_list,
-    fail_to_leave_the_mark,
+    fail_to_write_clean_shutdown_file,
 ]
 
 
-def check_nothing_is_lost(store: KeyedStore, caplog: pytest.LogCaptureFixture) -> None:
+def check_nothing_is_missing(store: KeyedStore, caplog: pytest.LogCaptureFixture) -> None:
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
     assert (store.log.losses, list(store.log.damaged)) == ((), [])
     assert not store.store.has_lost_records
 
 
 @pytest.mark.parametrize("act", NO_LOSSES, ids=lambda act: act.__name__)
-def test_what_a_log_has_dropped_itself_is_no_loss(act: Act, caplog: pytest.LogCaptureFixture) -> None:
+def test_segments_that_a_log_removed_itself_are_not_missing(
+    act: Act, caplog: pytest.LogCaptureFixture
+) -> None:
     store = KeyedStore()
     store.put(OLDEST_EMPTIED)
     act(store)
@@ -154,7 +156,7 @@ def test_what_a_log_has_dropped_itself_is_no_loss(act: Act, caplog: pytest.LogCa
     table, end_offset = store.newest(), store.log.log_end_offset
     for _ in range(3):
         store.restart()
-        check_nothing_is_lost(store, caplog)
+        check_nothing_is_missing(store, caplog)
         assert (store.newest(), store.log.log_end_offset) == (table, end_offset)
     store.put("z=1")
     store.crash()
@@ -162,7 +164,7 @@ def test_what_a_log_has_dropped_itself_is_no_loss(act: Act, caplog: pytest.LogCa
 
 
 @pytest.mark.parametrize("act", [compact, compact_to_fewer, compact_unfinished, retain, delete_some])
-def test_a_segment_that_is_gone_after_that_is_a_loss(act: Act) -> None:
+def test_a_segment_lost_after_that_is_missing(act: Act) -> None:
     store = KeyedStore()
     store.put(OLDEST_EMPTIED)
     act(store)
@@ -174,14 +176,14 @@ def test_a_segment_that_is_gone_after_that_is_a_loss(act: Act) -> None:
     assert store.log.log_end_offset == 14
 
 
-def test_nothing_is_lost_with_the_file_of_records_that_were_deleted(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_lost_file_of_deleted_records_is_not_missing(caplog: pytest.LogCaptureFixture) -> None:
     store = KeyedStore(cleanup_policy=["delete"])
     store.put(OLDEST_EMPTIED)
     store.log.advance_log_start(14)
     store.run(store.store.close())
     store.disk.remove(path(12))
     store.open()
-    check_nothing_is_lost(store, caplog)
+    check_nothing_is_missing(store, caplog)
     store.put("z=1")
     store.crash()
     assert store.text() == "14:z=1"
@@ -192,7 +194,7 @@ def missing(store: KeyedStore) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("base_offset", [3, 12])
-def test_a_file_that_is_restored_from_a_backup_is_read_at_once(base_offset: int) -> None:
+def test_a_file_restored_from_a_backup_is_read_at_once(base_offset: int) -> None:
     store = KeyedStore()
     store.put(OLDEST_EMPTIED)
     text = store.text()
@@ -216,7 +218,7 @@ def test_a_file_that_is_restored_from_a_backup_is_read_at_once(base_offset: int)
 
 
 @pytest.mark.parametrize(("lost", "rest"), [("c=1", []), ("c=1 d=1", [(2, 4)])])
-def test_an_end_that_was_missing_after_a_crash_is_read_at_once_when_all_of_it_is_restored(
+def test_a_missing_end_of_a_log_is_read_at_once_when_it_is_fully_restored_after_a_crash(
     lost: str, rest: list[tuple[int, int]]
 ) -> None:
     store = KeyedStore()
@@ -237,8 +239,10 @@ def test_an_end_that_was_missing_after_a_crash_is_read_at_once_when_all_of_it_is
     assert missing(store) == rest
 
 
-def test_a_list_does_not_count_with_a_mark_that_names_no_epoch(caplog: pytest.LogCaptureFixture) -> None:
-    """Kafka before version 3.9 leaves an empty mark, and its own changes are not in the list."""
+def test_an_inventory_does_not_count_with_a_clean_shutdown_file_without_an_epoch(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Kafka before version 3.9 leaves an empty file, and its own changes are not in the inventory."""
     store = KeyedStore()
     store.put(OLDEST_EMPTIED)
     store.store.broker_epoch = -1
@@ -251,11 +255,11 @@ def test_a_list_does_not_count_with_a_mark_that_names_no_epoch(caplog: pytest.Lo
     write_atomically(store.disk, f"/data/{INVENTORY}", listed)
     write_atomically(store.disk, f"/data/{CLEAN_SHUTDOWN}", b"")
     store.open()
-    check_nothing_is_lost(store, caplog)
+    check_nothing_is_missing(store, caplog)
     assert store.newest() == table
 
 
-def test_a_log_that_was_deleted_unopened_and_comes_back_is_a_new_one(
+def test_a_log_deleted_while_unopened_and_recreated_is_a_new_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = KeyedStore()
@@ -269,7 +273,7 @@ def test_a_log_that_was_deleted_unopened_and_comes_back_is_a_new_one(
     store.run(delete())
     store.topics["t"] = config
     store.logs["t"] = store.store.open_or_create("t", TOPIC_ID, 0, config)
-    check_nothing_is_lost(store, caplog)
+    check_nothing_is_missing(store, caplog)
     assert store.log.log_end_offset == 0
 
 
@@ -287,7 +291,7 @@ def start_anew(store: KeyedStore) -> set[PartitionName]:
 @pytest.mark.parametrize("is_opened", [False, True])
 @pytest.mark.parametrize("policy", ["compact", "delete"])
 @pytest.mark.parametrize("base_offset", [3, 12])
-def test_a_crash_before_a_loss_is_registered_leaves_the_evidence_of_it(
+def test_a_crash_before_missing_records_are_registered_keeps_the_evidence_of_them(
     base_offset: int, policy: str, is_opened: bool
 ) -> None:
     store = KeyedStore(cleanup_policy=[policy])
@@ -309,7 +313,7 @@ def test_a_crash_before_a_loss_is_registered_leaves_the_evidence_of_it(
     assert start_anew(store) == set(), "it is registered"
 
 
-def test_a_log_that_was_truncated_before_losses_are_registered_has_lost_nothing(
+def test_a_log_truncated_before_missing_records_are_registered_lacks_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The metadata log is opened, truncated and written before the partitions are compared."""
@@ -321,11 +325,11 @@ def test_a_log_that_was_truncated_before_losses_are_registered_has_lost_nothing(
     store.put("z=1")
     store.crash()
     assert store.run(store.store.find_changed()) == set()
-    check_nothing_is_lost(store, caplog)
+    check_nothing_is_missing(store, caplog)
     assert store.log.log_end_offset == 8
 
 
-def test_segments_that_are_compacted_after_losses_are_registered_are_not_missed(
+def test_segments_compacted_after_missing_records_are_registered_are_not_missing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = KeyedStore()
@@ -334,4 +338,4 @@ def test_segments_that_are_compacted_after_losses_are_registered_are_not_missed(
     store.run(store.store.recovered())
     compact_to_fewer(store)
     assert start_anew(store) == set()
-    check_nothing_is_lost(store, caplog)
+    check_nothing_is_missing(store, caplog)

@@ -19,7 +19,7 @@ def test_an_entry_is_a_relative_offset_and_a_position_in_eight_bytes() -> None:
     assert OffsetIndex(BASE).add(1_007, 4_200) == struct.pack(">II", 7, 4_200)
 
 
-def test_what_is_saved_loads_again() -> None:
+def test_an_index_round_trips() -> None:
     index = index_of((1_003, 0), (1_009, 500), (1_020, 2**32 - 1))
     loaded = OffsetIndex(BASE, index.tail_bytes(0))
     assert loaded.tail_bytes(0) == index.tail_bytes(0)
@@ -27,7 +27,7 @@ def test_what_is_saved_loads_again() -> None:
     assert loaded.last_position == 2**32 - 1
 
 
-def test_only_the_entries_not_saved_yet_are_written() -> None:
+def test_only_unsaved_entries_are_written() -> None:
     index = index_of((1_003, 10), (1_009, 500))
     assert index.tail_bytes(1) == struct.pack(">II", 9, 500)
 

@@ -20,19 +20,19 @@ def test_the_batch_that_contains_the_offset_comes_first() -> None:
     assert tail.span(115, 130, 1_000, at_least_one=True) == (1_100, 1_300, 130)
 
 
-def test_only_batches_that_end_below_the_limit_are_given() -> None:
+def test_only_batches_that_end_below_the_limit_are_returned() -> None:
     tail = tail_of((10, 100), (10, 100), (10, 100))
     assert tail.span(100, 120, 1_000, at_least_one=True) == (1_000, 1_200, 120)
     assert tail.span(100, 129, 1_000, at_least_one=True) == (1_000, 1_200, 120)
     assert tail.span(120, 129, 1_000, at_least_one=True) is None
 
 
-def test_no_more_batches_than_fit_are_given() -> None:
+def test_no_more_batches_than_fit_are_returned() -> None:
     tail = tail_of((10, 100), (10, 100), (10, 100))
     assert tail.span(100, 130, 299, at_least_one=True) == (1_000, 1_200, 120)
 
 
-def test_a_first_batch_that_is_too_large_is_given_only_when_one_must_be() -> None:
+def test_a_first_batch_that_is_too_large_is_returned_only_if_at_least_one_is_wanted() -> None:
     tail = tail_of((10, 100))
     assert tail.span(100, 110, 99, at_least_one=True) == (1_000, 1_100, 110)
     assert tail.span(100, 110, 99, at_least_one=False) is None
@@ -44,7 +44,7 @@ def test_offsets_before_the_tail_are_not_covered() -> None:
     assert tail.covers(100)
 
 
-def test_the_oldest_batches_are_forgotten() -> None:
+def test_the_oldest_batches_are_evicted() -> None:
     tail = tail_of(*[(1, 10)] * (ENTRIES_MAX + 10))
     assert not tail.covers(100)
     last = 100 + ENTRIES_MAX + 9
@@ -59,7 +59,7 @@ def test_the_oldest_batches_are_forgotten() -> None:
     st.integers(0, 2_000),
     st.booleans(),
 )
-def test_a_span_is_what_a_walk_would_find(
+def test_a_span_has_the_same_batches_as_a_scan(
     batches: list[tuple[int, int]], offset: int, limit: int, size_max: int, at_least_one: bool
 ) -> None:
     base, position, expected = 100, 1_000, None

@@ -16,7 +16,7 @@ def test_an_entry_is_a_timestamp_and_a_relative_offset_in_twelve_bytes() -> None
     assert TimeIndex(BASE).add(1_700_000_000_123, 507) == struct.pack(">qI", 1_700_000_000_123, 7)
 
 
-def test_what_is_saved_loads_again() -> None:
+def test_an_index_round_trips() -> None:
     index = index_of((10, 501), (1_700_000_000_123, 507), (2**62, 2**31 + BASE))
     loaded = TimeIndex(BASE, index.tail_bytes(0))
     assert loaded.tail_bytes(0) == index.tail_bytes(0)
@@ -30,7 +30,7 @@ def test_a_timestamp_that_is_not_greater_adds_nothing() -> None:
     assert len(index) == 1
 
 
-def test_a_lookup_gives_the_last_offset_before_which_nothing_is_later() -> None:
+def test_a_lookup_returns_the_last_offset_below_which_all_timestamps_are_smaller() -> None:
     index = index_of((10, 501), (20, 507))
     assert index.offset_before(9) == BASE
     assert index.offset_before(10) == 501
@@ -38,7 +38,7 @@ def test_a_lookup_gives_the_last_offset_before_which_nothing_is_later() -> None:
     assert index.offset_before(99) == 507
 
 
-def test_an_empty_index_knows_no_timestamp() -> None:
+def test_an_empty_index_has_no_timestamp() -> None:
     assert TimeIndex(BASE).last_timestamp == NO_TIMESTAMP
 
 

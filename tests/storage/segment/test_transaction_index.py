@@ -10,14 +10,14 @@ def test_an_entry_is_a_version_and_four_numbers_in_34_bytes() -> None:
     assert TransactionIndex().add(FIRST) == struct.pack(">hqqqq", 0, 7, 10, 20, 21)
 
 
-def test_what_is_saved_loads_again_without_a_partial_last_entry() -> None:
+def test_an_index_round_trips_without_a_partial_last_entry() -> None:
     index = TransactionIndex()
     content = index.add(FIRST) + index.add(SECOND)
     assert TransactionIndex(content).overlapping(0, 100) == ([FIRST, SECOND], False)
     assert TransactionIndex(content[:-1]).overlapping(0, 100) == ([FIRST], False)
 
 
-def test_only_transactions_with_records_in_the_range_are_given() -> None:
+def test_only_transactions_with_records_in_the_range_are_returned() -> None:
     index = TransactionIndex()
     index.add(FIRST)
     index.add(SECOND)
@@ -26,7 +26,7 @@ def test_only_transactions_with_records_in_the_range_are_given() -> None:
     assert index.overlapping(31, 40) == ([], False)
 
 
-def test_the_search_is_complete_once_a_transaction_ended_behind_the_range() -> None:
+def test_the_search_ends_at_a_transaction_that_ended_after_the_range() -> None:
     index = TransactionIndex()
     index.add(FIRST)
     assert index.overlapping(0, 21)[1]

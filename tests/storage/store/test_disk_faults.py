@@ -1,4 +1,4 @@
-"""A store over power cuts at every operation of what it does besides appending."""
+"""A store with power cuts at every operation but appends."""
 
 import itertools
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def new_store(seed: int) -> KeyedStore:
 def crash_everywhere(
     keep: Keep | None, act: Callable[[KeyedStore], None], check: Callable[[KeyedStore, bool, str], None]
 ) -> None:
-    """Cut the power before each operation of `act` in turn; `check` learns whether `act` had ended."""
+    """Cut the power before each operation of `act` in turn; `check` gets whether `act` had ended."""
     for operation_count in itertools.count():
         store = new_store(operation_count)
         store.disk.cut_power_at(operation_count)
@@ -69,7 +69,7 @@ def test_a_crash_during_a_checkpoint_loses_nothing(keep: Keep | None) -> None:
 @EVERY_END
 @pytest.mark.parametrize("offset", [1, 2, 3, 5, 7])
 @pytest.mark.parametrize("is_checkpointed", [False, True])
-def test_a_crash_around_a_truncation_never_brings_dropped_records_back_behind_new_ones(
+def test_truncated_records_do_not_reappear_after_new_ones_when_a_truncation_crashes(
     keep: Keep | None, offset: int, is_checkpointed: bool
 ) -> None:
     def act(store: KeyedStore) -> None:
@@ -95,10 +95,10 @@ def test_a_crash_around_a_truncation_never_brings_dropped_records_back_behind_ne
 
 @EVERY_END
 @pytest.mark.parametrize("is_checkpointed", [False, True])
-def test_a_crash_while_an_empty_log_moves_back_to_where_a_batch_begins_leaves_a_log_that_opens(
+def test_a_crash_while_an_empty_log_moves_back_to_the_start_of_a_batch_leaves_a_log_that_opens(
     keep: Keep | None, is_checkpointed: bool
 ) -> None:
-    """Without a lower recovery point on the disk, what a crash leaves of the batch would pass for damage."""
+    """Without a lower recovery point on the disk, the rest of a torn batch would be taken for damage."""
     batch = batch_of("k", "l", "m")
     set_base_offset_and_epoch(batch, 0, 10, 0)
 
@@ -121,8 +121,8 @@ def test_a_crash_while_an_empty_log_moves_back_to_where_a_batch_begins_leaves_a_
 
 @pytest.mark.parametrize("keep", Keep)
 @pytest.mark.parametrize("offset", [1, 3, 4, 6, 8])
-def test_deleted_records_do_not_come_back_once_the_start_is_written_down(keep: Keep, offset: int) -> None:
-    """Where a segment begins, too: the name of the one below is gone, but that is not durable by itself."""
+def test_deleted_records_do_not_reappear_once_the_log_start_is_saved(keep: Keep, offset: int) -> None:
+    """At the start of a segment, too: the file of the one below is deleted, but not yet durably."""
     store = new_store(1)
     store.log.advance_log_start(offset)
     assert store.run(store.store.save_offsets())
@@ -133,7 +133,7 @@ def test_deleted_records_do_not_come_back_once_the_start_is_written_down(keep: K
 
 @EVERY_END
 @pytest.mark.parametrize("offset", [1, 3, 4, 6, 8])
-def test_a_crash_around_a_deletion_of_records_leaves_the_log_whole_from_its_start_on(
+def test_a_crash_during_a_deletion_of_records_leaves_the_log_complete_from_its_start(
     keep: Keep | None, offset: int
 ) -> None:
     def act(store: KeyedStore) -> None:
@@ -155,7 +155,7 @@ def test_a_crash_around_a_deletion_of_records_leaves_the_log_whole_from_its_star
 
 
 @EVERY_END
-def test_a_crash_around_a_clean_stop_loses_nothing_and_a_half_stop_is_not_taken_for_a_clean_one(
+def test_a_crash_during_a_clean_stop_loses_nothing_and_the_stop_does_not_count_as_clean(
     keep: Keep | None,
 ) -> None:
     def act(store: KeyedStore) -> None:
@@ -177,7 +177,7 @@ def test_a_crash_around_a_clean_stop_loses_nothing_and_a_half_stop_is_not_taken_
 
 
 @EVERY_END
-def test_a_crash_while_a_topic_is_deleted_leaves_all_of_it_or_nothing(keep: Keep | None) -> None:
+def test_a_crash_during_the_deletion_of_a_topic_leaves_all_of_it_or_nothing(keep: Keep | None) -> None:
     def act(store: KeyedStore) -> None:
         store.store.delete("t", TOPIC_ID, 0)
         store.run(store.store.checkpoint())
@@ -190,7 +190,7 @@ def test_a_crash_while_a_topic_is_deleted_leaves_all_of_it_or_nothing(keep: Keep
 
 @pytest.mark.parametrize("name", [RECOVERY_POINTS, LOG_STARTS])
 @pytest.mark.parametrize("content", [b"", b"rubbish", b"0\n1\n", b"0\n2\nt 0 5\n", b"1\n0\n", b"\xff\xfe"])
-def test_a_damaged_checkpoint_file_makes_the_start_slower_never_wrong(name: str, content: bytes) -> None:
+def test_a_damaged_checkpoint_file_loses_no_record(name: str, content: bytes) -> None:
     store = new_store(1)
     store.run(store.store.checkpoint())
     store.disk = store.disk.crash()
@@ -203,7 +203,7 @@ def test_a_damaged_checkpoint_file_makes_the_start_slower_never_wrong(name: str,
 
 
 @pytest.mark.parametrize("content", [None, b"rubbish", b"0\n0\n"])
-def test_gaps_that_compaction_left_are_not_taken_for_losses_when_the_recovery_point_is_lost(
+def test_gaps_of_a_compaction_are_not_missing_records_when_the_recovery_point_is_lost(
     content: bytes | None,
 ) -> None:
     store = KeyedStore(1, segment_bytes=250)
@@ -227,8 +227,8 @@ def test_gaps_that_compaction_left_are_not_taken_for_losses_when_the_recovery_po
 
 
 @pytest.mark.parametrize("power_is_cut", [False, True])
-def test_gaps_are_not_taken_for_losses_after_a_second_crash_either(power_is_cut: bool) -> None:
-    """Nothing has written the recovery point down between the two."""
+def test_gaps_are_not_missing_records_after_a_second_crash_either(power_is_cut: bool) -> None:
+    """The recovery point was not saved between the two."""
     store = KeyedStore(1, segment_bytes=250)
     store.put("a=0 b=1 x=2 c=3 y=4 x=5 d=6 e=7 y=8 f=9 g=10 x=11 h=12 i=13 j=14 k=15")
     while store.compact():
@@ -243,7 +243,7 @@ def test_gaps_are_not_taken_for_losses_after_a_second_crash_either(power_is_cut:
         store.disk = store.disk.crash() if power_is_cut else store.disk.kill()
 
 
-def test_a_gap_above_all_that_is_known_to_be_durable_is_a_loss() -> None:
+def test_a_gap_above_the_durable_offset_is_missing_records() -> None:
     store = new_store(1)
     store.run(store.store.checkpoint())
     store.put("i=8 j=9 k=10 l=11 m=12 n=13")
@@ -254,7 +254,7 @@ def test_a_gap_above_all_that_is_known_to_be_durable_is_a_loss() -> None:
     assert store.text().split() == [*OLD, "8:i=8"]
 
 
-def test_a_failing_log_does_not_harm_the_others_of_the_store() -> None:
+def test_a_failing_log_does_not_affect_the_others_of_the_store() -> None:
     store = new_store(1)
     store.add_topic("u")
     store.put("a=1", topic="u")

@@ -1,6 +1,6 @@
-"""A topic is deleted and made again under its name, while code still holds the log of the deleted one.
+"""A topic is deleted and recreated, while code still holds the log of the deleted one.
 
-The two logs have the same paths. Nothing that is done with the old log may reach the files of the new one.
+The two logs have the same paths. No operation on the old log may reach the files of the new one.
 """
 
 import asyncio
@@ -10,17 +10,16 @@ from random import Random
 
 import pytest
 
-from penstock.runtime.clock import ManualClock
 from penstock.runtime.offload import Offload, ThreadOffload
 from penstock.storage.errors import LogError, is_disk_failure
 from penstock.storage.files import read_whole
 from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.log import Log
 from penstock.storage.log.repair import LogRepair
-from penstock.storage.store.log_store import LogStore
 from penstock_simulation.disk import FaultyDisk
 from tests.storage.held_disk import HeldDisk, turns
 from tests.storage.logs import NOW_MS, all_values, append, batch_of, config_of, sync
+from tests.storage.stores import open_store
 
 OLD_ID, NEW_ID = b"o" * 16, b"n" * 16
 NEW = [f"new{number}" for number in range(10)]
@@ -32,21 +31,13 @@ class Topic:
     def __init__(self, offload: Offload | None = None, **producer: int) -> None:
         self.held = HeldDisk()
         self.disk = FaultyDisk(Random(1))
-        self.store = LogStore.open(
-            "/data",
-            files=self.disk,
-            node_id=1,
-            new_cluster_id=lambda: "cluster",
-            new_directory_id=lambda: b"d" * 16,
-            clock=ManualClock(NOW_MS),
-            offload=offload or self.held,
-        )
+        self.store = open_store(self.disk, offload=offload or self.held)
         self.old = self.store.open_or_create("t", OLD_ID, 0, config_of(segment_records=3))
         for number in range(10):
             append(self.old, f"old{number}", base_sequence=number if producer else -1, **producer)
         sync(self.old)
 
-    def make_again(self) -> None:
+    def recreate(self) -> None:
         self.store.delete("t", OLD_ID, 0)
         self.new = self.store.open_or_create("t", NEW_ID, 0, config_of())
         for value in NEW:
@@ -59,7 +50,7 @@ class Topic:
         return {name: read_whole(self.disk, f"{directory}/{name}") for name in self.disk.list(directory)}
 
     def check(self) -> None:
-        """The new log is as it was made."""
+        """The new log is unchanged."""
         assert self.files_of_new() == self.files
         assert all_values(self.new) == NEW
 
@@ -132,10 +123,10 @@ async def _find_aborted(log: Log) -> object:
         _find_aborted,
     ],
 )
-def test_a_deleted_log_refuses_every_use_and_reaches_no_file_of_the_topic_made_again(use: Use) -> None:
+def test_a_deleted_log_refuses_every_operation_and_reaches_no_file_of_the_recreated_topic(use: Use) -> None:
     async def scenario() -> None:
         topic = Topic()
-        topic.make_again()
+        topic.recreate()
         with pytest.raises(LogError, match="its topic was deleted") as refused:
             await use(topic.old)
         assert not is_disk_failure(refused.value)
@@ -144,7 +135,7 @@ def test_a_deleted_log_refuses_every_use_and_reaches_no_file_of_the_topic_made_a
     asyncio.run(scenario())
 
 
-def test_bytes_that_repair_a_deleted_log_are_not_written_into_the_topic_made_again() -> None:
+def test_a_repair_of_a_deleted_log_writes_nothing_into_the_recreated_topic() -> None:
     async def scenario() -> None:
         topic = Topic()
         segment = topic.old.segments[0]
@@ -152,7 +143,7 @@ def test_bytes_that_repair_a_deleted_log_are_not_written_into_the_topic_made_aga
         segment.file().write((b"\xff",), len(sound) - 2)
         await LogRepair(topic.old).check(segment, turns)
         [damage] = topic.old.damaged
-        topic.make_again()
+        topic.recreate()
         with pytest.raises(LogError, match="its topic was deleted"):
             LogRepair(topic.old).repair(damage, sound)
         assert not await LogRepair(topic.old).rebuild_producer_state(now_ms=NOW_MS)
@@ -162,14 +153,14 @@ def test_bytes_that_repair_a_deleted_log_are_not_written_into_the_topic_made_aga
 
 
 @pytest.mark.parametrize("is_read", [True, False])
-def test_a_read_that_waits_gives_nothing_of_the_topic_made_again(is_read: bool) -> None:
+def test_a_waiting_read_of_a_deleted_log_returns_nothing_of_the_recreated_topic(is_read: bool) -> None:
     async def scenario() -> None:
         topic = Topic()
         topic.old.release()
         topic.held.hold()
         waiting = asyncio.ensure_future(_read_cold(topic.old) if is_read else _search(topic.old))
         await turns()
-        topic.make_again()
+        topic.recreate()
         topic.held.free()
         with pytest.raises(LogError, match="its topic was deleted"):
             await waiting
@@ -178,7 +169,7 @@ def test_a_read_that_waits_gives_nothing_of_the_topic_made_again(is_read: bool) 
     asyncio.run(scenario())
 
 
-def test_a_truncation_that_waits_for_its_recovery_point_ends_when_the_topic_is_made_again() -> None:
+def test_a_truncation_that_waits_for_its_recovery_point_ends_when_the_topic_is_recreated() -> None:
     """The recovery point of the new log is above the offset: it is not what the truncation waits for."""
 
     async def scenario() -> None:
@@ -189,7 +180,7 @@ def test_a_truncation_that_waits_for_its_recovery_point_ends_when_the_topic_is_m
         await turns()
         truncating = asyncio.ensure_future(topic.store.allow_truncation(topic.old, 4))
         await turns()
-        topic.make_again()
+        topic.recreate()
         job = LogCheckpoint(topic.new).begin()
         assert job is not None
         job.run()
@@ -208,27 +199,27 @@ def test_a_truncation_that_waits_for_its_recovery_point_ends_when_the_topic_is_m
     asyncio.run(scenario())
 
 
-def test_a_checkpoint_that_is_running_deletes_and_writes_nothing_in_the_topic_made_again() -> None:
+def test_a_running_checkpoint_deletes_and_writes_nothing_in_the_recreated_topic() -> None:
     async def scenario() -> None:
         topic = Topic(producer_id=7, producer_epoch=0)
         topic.held.hold()
         topic.old.advance_log_start(7)  # segments stay until their producers are in a snapshot
         await turns()
         assert topic.held.waiting_count == 1
-        topic.make_again()
+        topic.recreate()
         topic.held.free()
         await turns()
         topic.check()
-        await topic.store.checkpoint()  # and checkpoints go on
+        await topic.store.checkpoint()  # and later checkpoints work
         assert topic.new.recovery_point == 10
 
     asyncio.run(scenario())
 
 
-def test_a_checkpoint_whose_thread_is_slow_writes_nothing_in_the_topic_made_again(
+def test_a_checkpoint_with_a_slow_thread_writes_nothing_in_the_recreated_topic(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The topic is deleted between two of the files that the checkpoint writes, and nobody is warned of that."""
+    """The topic is deleted between two of the files that the checkpoint writes, without a notification."""
 
     async def scenario() -> None:
         threads = ThreadOffload(4, "test")
@@ -243,7 +234,7 @@ def test_a_checkpoint_whose_thread_is_slow_writes_nothing_in_the_topic_made_agai
         topic.disk.before_sync(wait)
         checkpoint = asyncio.ensure_future(topic.store.checkpoint())
         assert await asyncio.to_thread(is_writing.wait, 60)
-        topic.make_again()
+        topic.recreate()
         may_go_on.set()
         await checkpoint
         topic.check()

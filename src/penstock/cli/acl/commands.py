@@ -33,12 +33,16 @@ _WORDS = {name: kind for kind, name in _KINDS.items()}
 
 
 class ResourceOptions(msgspec.Struct, frozen=True, kw_only=True):
-    topic: list[str] = typer.Option([], metavar="NAME", help="Match a topic; * is all (repeatable).")
-    group: list[str] = typer.Option([], metavar="NAME", help="Match a group; * is all (repeatable).")
-    transactional_id: list[str] = typer.Option(
-        [], metavar="NAME", help="Match a transactional id; * is all (repeatable)."
+    topic: list[str] = typer.Option(
+        [], metavar="TOPIC", help="Topic the ACL applies to; * is all (repeatable)."
     )
-    cluster: bool = typer.Option(False, "--cluster", help="Match the cluster itself.")
+    group: list[str] = typer.Option(
+        [], metavar="GROUP", help="Group the ACL applies to; * is all (repeatable)."
+    )
+    transactional_id: list[str] = typer.Option(
+        [], metavar="ID", help="Transactional id the ACL applies to; * is all (repeatable)."
+    )
+    cluster: bool = typer.Option(False, "--cluster", help="The ACL applies to the cluster.")
 
     @property
     def resources(self) -> list[Resource]:
@@ -50,20 +54,22 @@ class GrantOptions(msgspec.Struct, frozen=True, kw_only=True):
         [], metavar="User:NAME", help="Allow this principal; User:* is all (repeatable)."
     )
     deny_principal: list[str] = typer.Option(
-        [], metavar="User:NAME", help="Deny this principal, whatever else is allowed (repeatable)."
+        [], metavar="User:NAME", help="Deny this principal; deny overrides allow (repeatable)."
     )
     allow_host: list[str] = typer.Option(
-        [], metavar="ADDRESS", help="Allow only from this address (repeatable)."
+        [], metavar="HOST", help="Restrict the allow rule to this host (repeatable)."
     )
     deny_host: list[str] = typer.Option(
-        [], metavar="ADDRESS", help="Deny only from this address (repeatable)."
+        [], metavar="HOST", help="Restrict the deny rule to this host (repeatable)."
     )
     operation: list[str] = typer.Option(
-        [], metavar="NAME", help="Match an operation, such as read (repeatable)."
+        [], metavar="OPERATION", help="Operation to allow or deny, such as read (repeatable)."
     )
-    producer: bool = typer.Option(False, "--producer", help="Allow all that a producer to the topic needs.")
+    producer: bool = typer.Option(
+        False, "--producer", help="Shortcut: grant everything a producer needs on --topic."
+    )
     consumer: bool = typer.Option(
-        False, "--consumer", help="Allow all that a consumer of the topic in the group needs."
+        False, "--consumer", help="Shortcut: grant everything a consumer needs on --topic and --group."
     )
     idempotent: bool = typer.Option(
         False, "--idempotent", help="Allow idempotent writes, with --producer, on clusters before Kafka 2.8."
@@ -83,14 +89,8 @@ class GrantOptions(msgspec.Struct, frozen=True, kw_only=True):
         return [parse_operation(each) for each in self.operation]
 
     def grants(self, resources: list[Resource], pattern: str) -> list[Grant]:
-        pairs = pair_operations(
-            resources,
-            self.operations,
-            producer=self.producer,
-            consumer=self.consumer,
-            idempotent=self.idempotent,
-        )
-        return make_grants(self.principals, pairs, pattern)
+        clients = {"producer": self.producer, "consumer": self.consumer, "idempotent": self.idempotent}
+        return make_grants(self.principals, pair_operations(resources, self.operations, **clients), pattern)
 
 
 @app.command("list")
@@ -106,7 +106,7 @@ def list_(
     pattern: FilterPattern = typer.Option(
         "match",
         "--resource-pattern-type",
-        help="match: ACLs that apply to the name, also by prefix or *. any, literal, prefixed: ACLs of that very name.",
+        help="match: ACLs that apply to the name, also by prefix or *. any, literal, prefixed: exactly that name.",
     ),
     as_json: bool = AsJson,
 ) -> None:
@@ -176,10 +176,10 @@ def add(
     pattern: Pattern = typer.Option(
         "literal",
         "--resource-pattern-type",
-        help="literal: names are whole names. prefixed: names are prefixes.",
+        help="literal: exact names. prefixed: name prefixes.",
     ),
 ) -> None:
-    """Add ACLs. One that exists already is kept.
+    """Add ACLs. Existing ACLs are unchanged.
 
     For example:
 
@@ -208,10 +208,10 @@ def remove(
     pattern: FilterPattern = typer.Option(
         "literal",
         "--resource-pattern-type",
-        help="any, literal, prefixed: ACLs of that very name. match: ACLs that apply to it.",
+        help="any, literal, prefixed: ACLs of exactly that name. match: ACLs that apply to it.",
     ),
 ) -> None:
-    """Remove the ACLs that match all the options; an option that is left out matches everything.
+    """Remove the ACLs that match all given options.
 
     For example:
 

@@ -5,13 +5,13 @@ The options are those of Kafka's `kafka-acls.sh`: `--producer` and `--consumer` 
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from penstock.cli.errors import UsageError
 
 CLUSTER_NAME = "kafka-cluster"
-KINDS = ("topic", "group", "cluster", "transactional-id")
 OPERATIONS = (
     "all",
     "read",
@@ -26,17 +26,20 @@ OPERATIONS = (
     "idempotent-write",
 )
 _BY_LETTERS = {operation.replace("-", ""): operation for operation in OPERATIONS}
-_PRODUCER = ("write", "describe", "create")
-_CONSUMER = ("read", "describe")
-_TRANSACTIONS = ("write", "describe")
+# What a client needs of a resource, by its kind.
+_NEEDED: dict[str, dict[str, tuple[str, ...]]] = {
+    "topic": {"producer": ("write", "describe", "create"), "consumer": ("read", "describe")},
+    "group": {"consumer": ("read",)},
+    "transactional-id": {"producer": ("write", "describe")},
+}
 
 
-class Resource(msgspec.Struct, frozen=True):
+class Resource(NamedTuple):
     kind: str
     name: str
 
 
-class Grant(msgspec.Struct, frozen=True, kw_only=True):
+class Grant(msgspec.Struct, frozen=True):
     """One ACL; in a filter, None matches everything."""
 
     kind: str | None
@@ -94,33 +97,6 @@ def parse_resources(
     ]
 
 
-def client_permissions(
-    resources: Sequence[Resource], *, producer: bool, consumer: bool, idempotent: bool
-) -> list[tuple[Resource, str]]:
-    """List what a producer or a consumer of these resources needs; idempotent ones need more before Kafka 2.8."""
-    kinds = {resource.kind for resource in resources}
-    if (producer or consumer) and "topic" not in kinds:
-        raise UsageError("--producer and --consumer need a --topic")
-    if consumer and "group" not in kinds:
-        raise UsageError("--consumer needs a --group")
-    if idempotent and not producer:
-        raise UsageError("--idempotent goes with --producer")
-    needed = []
-    for resource in resources:
-        if resource.kind == "topic":
-            operations = (*(_PRODUCER if producer else ()), *(_CONSUMER if consumer else ()))
-        elif resource.kind == "group":
-            operations = ("read",) if consumer else ()
-        elif resource.kind == "transactional-id":
-            operations = _TRANSACTIONS if producer else ()
-        else:
-            operations = ()
-        needed += [(resource, operation) for operation in dict.fromkeys(operations)]
-    if idempotent:
-        needed.append((Resource("cluster", CLUSTER_NAME), "idempotent-write"))
-    return needed
-
-
 def pair_operations(
     resources: Sequence[Resource],
     operations: Sequence[str],
@@ -129,26 +105,47 @@ def pair_operations(
     consumer: bool,
     idempotent: bool,
 ) -> list[tuple[Resource, str]]:
-    """Pair each resource with each of its operations."""
-    if producer or consumer or idempotent:
-        if operations:
-            raise UsageError("--producer and --consumer imply the operations: leave out --operation")
-        return client_permissions(resources, producer=producer, consumer=consumer, idempotent=idempotent)
-    if not resources:
-        raise UsageError("name a resource: --topic NAME, --group NAME, --transactional-id NAME or --cluster")
-    return list(itertools.product(resources, operations or ["all"]))
+    """Pair each resource with the operations, or with what a producer or a consumer needs.
+
+    Idempotent producers need more before Kafka 2.8.
+    """
+    kinds = {resource.kind for resource in resources}
+    if not (producer or consumer or idempotent):
+        if not resources:
+            raise UsageError(
+                "name a resource: --topic NAME, --group NAME, --transactional-id NAME or --cluster"
+            )
+        return list(itertools.product(resources, operations or ["all"]))
+    if operations:
+        raise UsageError("--producer and --consumer imply the operations: leave out --operation")
+    if (producer or consumer) and "topic" not in kinds:
+        raise UsageError("--producer and --consumer need a --topic")
+    if consumer and "group" not in kinds:
+        raise UsageError("--consumer needs a --group")
+    if idempotent and not producer:
+        raise UsageError("--idempotent goes with --producer")
+    clients = [name for name, is_given in (("producer", producer), ("consumer", consumer)) if is_given]
+    needed = {
+        (resource, operation): None
+        for resource in resources
+        for client in clients
+        for operation in _NEEDED.get(resource.kind, {}).get(client, ())
+    }
+    more = [(Resource("cluster", CLUSTER_NAME), "idempotent-write")] if idempotent else []
+    return [*needed, *more]
 
 
 def make_grants(principals: Principals, pairs: Sequence[tuple[Resource, str]], pattern: str) -> list[Grant]:
     """Make the ACLs of all principals, from any host unless one is given. The cluster has one name: it is literal."""
     if not principals.entries():
         raise UsageError("say who: --allow-principal User:NAME or --deny-principal User:NAME")
-    grants = [_grant(*each, pattern) for each in itertools.product(pairs, principals.entries())]
     return [
-        msgspec.structs.replace(
-            each, host=each.host or "*", pattern="literal" if each.kind == "cluster" else pattern
+        Grant(
+            kind, name, "literal" if kind == "cluster" else pattern, who, host or "*", operation, permission
         )
-        for each in grants
+        for ((kind, name), operation), (who, host, permission) in itertools.product(
+            pairs, principals.entries()
+        )
     ]
 
 
@@ -156,24 +153,11 @@ def make_filters(
     principals: Principals, resources: Sequence[Resource], operations: Sequence[str], pattern: str
 ) -> list[Grant]:
     """Make filters; what is not given matches everything."""
-    places: Sequence[Resource | None] = resources or [None]
+    places: Sequence[tuple[str | None, str | None]] = resources or [(None, None)]
     actions: Sequence[str | None] = operations or [None]
     entries: Sequence[tuple[str | None, str | None, str | None]]
     entries = principals.entries() or [(None, None, None)]
-    pairs = itertools.product(places, actions)
-    return [_grant(*each, pattern) for each in itertools.product(pairs, entries)]
-
-
-def _grant(
-    pair: tuple[Resource | None, str | None], entry: tuple[str | None, str | None, str | None], pattern: str
-) -> Grant:
-    (resource, operation), (principal, host, permission) = pair, entry
-    return Grant(
-        kind=None if resource is None else resource.kind,
-        name=None if resource is None else resource.name,
-        pattern=pattern,
-        principal=principal,
-        host=host,
-        operation=operation,
-        permission=permission,
-    )
+    return [
+        Grant(kind, name, pattern, who, host, operation, permission)
+        for (kind, name), operation, (who, host, permission) in itertools.product(places, actions, entries)
+    ]

@@ -36,17 +36,17 @@ app = typer.Typer(
 
 _ROUNDS_MAX = 5  # topics may be created on a broker while it is drained
 
-BrokerId: int = typer.Argument(metavar="N", min=0, help="The broker's node id.")
+BrokerId: int = typer.Argument(metavar="BROKER", min=0, help="Node id of the broker.")
 DryRun: bool = typer.Option(False, "--dry-run", help="Show the plan and change nothing.")
 Timeout: float = typer.Option(
-    3600.0, "--timeout", metavar="SECONDS", min=0, help="Stop watching after this time. The moves go on."
+    3600.0, "--timeout", metavar="SECONDS", min=0, help="Stop waiting after this time. The moves continue."
 )
 
 
 @app.command()
 @connects
 def status(target: Target, *, as_json: bool = AsJson) -> None:
-    """Show brokers, disks, damaged records, the metadata quorum, and partitions without a leader or a replica."""
+    """Show brokers, disks, damaged records, the metadata quorum, and offline and under-replicated partitions."""
     with target.requests() as client:
         cluster, quorum = read_cluster(client), read_quorum(client)
         disks, damage = read_disks(client, [each for each in cluster.brokers if not each.is_fenced])
@@ -134,7 +134,7 @@ def _show_partitions(cluster: ClusterState) -> None:
 def drain(
     target: Target, *, broker: int = BrokerId, dry_run: bool = DryRun, timeout: float = Timeout
 ) -> None:
-    """Move all replicas of a broker to the others, while clients go on. The broker keeps running, empty."""
+    """Move all replicas off a broker without interrupting clients. The broker stays up with no replicas."""
     with target.requests() as client:
         for _ in range(_ROUNDS_MAX):
             cluster = read_cluster(client)
@@ -177,16 +177,14 @@ def _show_plan(moves: Sequence[Move]) -> None:
 @app.command()
 def token(
     *,
-    data: str = typer.Option(
-        DATA_DEFAULT, metavar="DIR", help="Read the data directory of a member on this host."
-    ),
+    data: str = typer.Option(DATA_DEFAULT, metavar="DIR", help="Data directory of a member on this host."),
     create: bool = typer.Option(
         False,
         "--create",
         help="Create a token for a cluster of an earlier version, which has none. Stop its nodes first.",
     ),
 ) -> None:
-    """Print the token with which nodes join. Whoever has it can act as a broker of the cluster: keep it secret.
+    """Print the token that a new broker needs to join. Keep it secret: it lets its holder act as a broker.
 
     For example:
 
@@ -210,9 +208,9 @@ def remove(
     target: Target,
     *,
     broker: int = BrokerId,
-    force: bool = typer.Option(False, "--force", help="Remove it even if partitions lose its replicas."),
+    force: bool = typer.Option(False, "--force", help="Remove it even if it holds replicas."),
 ) -> None:
-    """Remove a broker from the cluster: its vote and its registration. If it runs, it stops."""
+    """Remove a broker from the cluster: its vote and its registration. A running broker shuts down."""
     with target.requests() as client:
         cluster, quorum = read_cluster(client), read_quorum(client)
         registered = cluster.broker(broker)
@@ -255,11 +253,13 @@ def _remove_voter(client: RequestClient, cluster_id: str, voter: QuorumNode) -> 
 def rebalance(
     target: Target,
     *,
-    replicas: bool = typer.Option(False, "--replicas", help="First spread the replicas evenly over brokers."),
+    replicas: bool = typer.Option(
+        False, "--replicas", help="First spread the replicas evenly over the brokers."
+    ),
     dry_run: bool = DryRun,
     timeout: float = Timeout,
 ) -> None:
-    """Elect the preferred leader of every partition: the first of its replicas."""
+    """Elect the preferred leader of every partition (Kafka's kafka-leader-election)."""
     with target.requests() as client:
         cluster = read_cluster(client)
         moves = plan_spread(cluster.brokers, cluster.partitions) if replicas else []
@@ -288,9 +288,9 @@ def _show_elections(partitions: Sequence[PartitionState]) -> None:
 @app.command()
 @connects
 def upgrade(target: Target, *, dry_run: bool = DryRun) -> None:
-    """Enable the features of the brokers' version in a cluster that an earlier version has created.
+    """Finalize feature versions after all brokers run the new release.
 
-    Run it when every broker runs the new version. Afterwards brokers of the old one may refuse to start.
+    Afterwards brokers of the old release may refuse to start.
     """
     with target.requests() as client:
         behind = [each for each in read_features(client) if each.level < each.highest]

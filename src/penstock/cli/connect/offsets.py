@@ -13,7 +13,7 @@ from penstock.client import positions
 
 POSITION_HELP = (
     "an offset, -N (the last N of each partition), -15m (15 minutes ago; s, m, h, d), "
-    "a time like 2026-05-04T12:00:00Z, or milliseconds since 1970."
+    "a time like 2026-05-04T12:00:00Z, or Unix epoch milliseconds."
 )
 
 

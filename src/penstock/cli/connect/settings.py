@@ -27,13 +27,8 @@ def read_settings(given: Iterable[str]) -> dict[str, str]:
     """Read settings and files of settings in their order, under the names they have there; later ones win."""
     found: dict[str, str] = {}
     for setting in given:
-        key, separator, value = setting.partition("=")
-        if not separator or os.path.isfile(setting):
-            found |= _read_file(setting)
-        elif not key:
-            raise UsageError(f"-X {setting!r} is not a setting: write it as KEY=VALUE")
-        else:
-            found[key] = value
+        is_file = "=" not in setting or os.path.isfile(setting)
+        found |= _read_file(setting) if is_file else parse_pairs([setting], "-X")
     return found
 
 

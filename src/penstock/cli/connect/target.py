@@ -23,7 +23,7 @@ _Server: str = typer.Option(
     "--bootstrap-server",
     "-b",
     metavar="HOST:PORT",
-    help="Connect to this broker of the cluster; separate several with commas.",
+    help="Brokers to connect to, separated by commas.",
 )
 _Settings: list[str] = typer.Option(
     [],

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, ShareConsumer
 from penstock.cli.connect.offsets import POSITION_HELP, fetch_bounds, parse_position, resolve_position
 from penstock.cli.connect.target import Target, connects
 from penstock.cli.connect.topics import ask_for_topic, topic_partitions
-from penstock.cli.consume.group_reader import GroupReader, Starts
+from penstock.cli.consume.group_reader import GroupReader, find_starts
 from penstock.cli.consume.reader import POLL_RECORDS, consumer_config, make_consumer, read_batches
 from penstock.cli.consume.share_reader import ShareReader
 from penstock.cli.errors import UsageError
@@ -24,9 +24,13 @@ Isolation = Literal["read_committed", "read_uncommitted"]
 def consume(
     target: Target,
     *,
-    topic: str | None = typer.Argument(None, help="The topic; without it, the command lists them and asks."),
+    topic: str | None = typer.Argument(None, metavar="TOPIC", help="Topic name (prompts if omitted)."),
     from_: str | None = typer.Option(
-        None, "--from", metavar="WHERE", show_default="start", help=f"Begin at: start, end, {POSITION_HELP}"
+        None,
+        "--from",
+        metavar="WHERE",
+        show_default="earliest",
+        help=f"Begin at: earliest (or start), latest (or end), {POSITION_HELP}",
     ),
     partition: int | None = typer.Option(
         None, min=0, metavar="N", show_default="all", help="Read only this partition."
@@ -35,31 +39,31 @@ def consume(
         None,
         "--group",
         "-g",
-        metavar="NAME",
-        help="Join this consumer group: share the partitions with its other members, begin at its committed offsets "
-        "(at --from where it has none) and commit what was printed.",
+        metavar="GROUP",
+        help="Join this consumer group: start at its committed offsets (at --from if it has none), and commit the "
+        "offsets of printed records.",
     ),
     share_group: str | None = typer.Option(
         None,
-        metavar="NAME",
-        help="Join this share group: acquire records of any partition, and acknowledge what was printed. Its setting "
-        "share.auto.offset.reset says where it begins.",
+        metavar="GROUP",
+        help="Join this share group and acknowledge printed records. Its setting share.auto.offset.reset sets where "
+        "it starts.",
     ),
     max_messages: int | None = typer.Option(
         None, "--max-messages", "-n", min=0, metavar="N", help="Stop after this many records."
     ),
-    follow: bool = typer.Option(True, help="Wait for new records, or stop at the current end."),
+    follow: bool = typer.Option(True, help="Wait for new records, or stop at the current end of the log."),
     form: str = typer.Option(
         "text",
         "--format",
-        metavar="FORM",
-        help="Print text, json (an object a line), raw (the values), hex, or a template such as "
+        metavar="FORMAT",
+        help="Print text, json (one JSON object per line), raw (the values), hex, or a template such as "
         "'{offset} {key}: {value}'.",
     ),
     isolation: Isolation | None = typer.Option(
         None,
         show_default="read_committed",
-        help="Skip or print the records of aborted and open transactions.",
+        help="Transaction isolation level.",
     ),
 ) -> None:
     """Print the records of a topic. Without --group or --share-group it joins no group and commits nothing.
@@ -79,7 +83,7 @@ def consume(
     render = make_renderer(form)
     if share_group is not None:
         _check_share_options(share_group, group, from_, isolation, follow=follow)
-    position = parse_position(from_ or "start")
+    position = parse_position(from_ or "earliest")
     isolation = isolation or "read_committed"
     is_read_committed = isolation == "read_committed"
     admin = target.admin()
@@ -93,9 +97,9 @@ def consume(
             sharer.copy(render, max_messages)
         return
     if group is not None:
-        starts = Starts(admin, topic, position, is_read_committed=is_read_committed)
+        starts = partial(find_starts, admin, topic, position, is_read_committed=is_read_committed)
         make_member = partial(_group_consumer, target, isolation, group, follow=follow)
-        with contextlib.closing(GroupReader(make_member, topic, starts.find, follow=follow)) as member:
+        with contextlib.closing(GroupReader(make_member, topic, starts, follow=follow)) as member:
             member.copy(render, max_messages)
         return
     bounds = fetch_bounds(admin, topic, chosen, is_read_committed=is_read_committed)

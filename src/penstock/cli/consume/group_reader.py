@@ -43,33 +43,26 @@ _RETRIED = (
 )
 
 
-class Starts:
-    """Finds the offset at which to begin in partitions that are assigned to this member."""
+def find_starts(
+    admin: Any,
+    topic: str,
+    position: Position,
+    committed: dict[int, int | None],
+    *,
+    is_read_committed: bool,
+) -> dict[int, tuple[int, int]]:
+    """Give the offset to begin with and the current end, by partition.
 
-    def __init__(self, admin: Any, topic: str, position: Position, *, is_read_committed: bool) -> None:
-        self._admin = admin
-        self._topic = topic
-        self._position = position
-        self._is_read_committed = is_read_committed
-
-    def find(self, committed: dict[int, int | None]) -> dict[int, tuple[int, int]]:
-        """Give the offset to begin with and the current end, by partition.
-
-        It is the committed offset, or the position where there is none, or one that retention has deleted.
-        """
-        if not committed:
-            return {}
-        bounds = fetch_bounds(self._admin, self._topic, committed, is_read_committed=self._is_read_committed)
-        fallback = resolve_position(self._admin, self._topic, self._position, bounds)
-        return {
-            at: (
-                offset
-                if offset is not None and bounds[at].start <= offset <= bounds[at].end
-                else fallback[at],
-                bounds[at].end,
-            )
-            for at, offset in committed.items()
-        }
+    It is the committed offset, or the position where there is none, or one that retention has deleted.
+    """
+    if not committed:
+        return {}
+    bounds = fetch_bounds(admin, topic, committed, is_read_committed=is_read_committed)
+    starts = resolve_position(admin, topic, position, bounds)
+    for at, offset in committed.items():
+        if offset is not None and bounds[at].start <= offset <= bounds[at].end:
+            starts[at] = offset
+    return {at: (starts[at], bounds[at].end) for at in committed}
 
 
 class GroupReader:

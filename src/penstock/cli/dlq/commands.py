@@ -42,9 +42,11 @@ def show(
     target: Target,
     *,
     name: str = Name,
-    from_: str = typer.Option("start", "--from", metavar="WHERE", help=f"Begin at: start, {POSITION_HELP}"),
+    from_: str = typer.Option(
+        "earliest", "--from", metavar="WHERE", help=f"Begin at: earliest (or start), {POSITION_HELP}"
+    ),
     form: Literal["table", "json"] = typer.Option(
-        "table", "--format", help="Print a table, or json: an object a line, with the whole record."
+        "table", "--format", help="Print a table, or json: one JSON object per line, with the whole record."
     ),
 ) -> None:
     """Show dead letters: the record, its origin, the step that rejected it, and the error.

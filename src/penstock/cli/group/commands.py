@@ -1,5 +1,6 @@
 """`penstock group …`: list, describe, reset and delete consumer and share groups, and show their lag."""
 
+from itertools import groupby
 from typing import Any, Literal
 
 import msgspec
@@ -10,7 +11,7 @@ from penstock.cli.connect.target import Target, connects
 from penstock.cli.group.describe import GroupAdmin, check_no_members
 from penstock.cli.group.reset import reset
 from penstock.cli.group.share import SHARE
-from penstock.cli.group.values import Group, Lag, Place
+from penstock.cli.group.values import Group, Lag
 from penstock.cli.output import AsJson, print_json, print_result, print_table
 
 app = typer.Typer(
@@ -21,7 +22,7 @@ app.command()(reset)
 State = Literal["stable", "rebalancing", "empty"]
 Type = Literal["classic", "consumer", "share"]
 
-Names: list[str] = typer.Argument(metavar="NAME...", help="The groups.")
+Names: list[str] = typer.Argument(metavar="GROUP", help="Group names.")
 
 
 @app.command("list")
@@ -66,15 +67,9 @@ def describe(target: Target, *, names: list[str] = Names, as_json: bool = AsJson
 def _group_json(group: Group, lags: list[Lag]) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(group)
     for member, shown in zip(group.members, found["members"], strict=True):
-        shown["partitions"] = _by_topic(member.partitions)
+        by_topic = groupby(member.partitions, key=lambda place: place[0])
+        shown["partitions"] = {topic: [number for _, number in places] for topic, places in by_topic}
     return {**found, "offsets": lags}
-
-
-def _by_topic(places: list[Place]) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in places:
-        topics.setdefault(topic, []).append(partition)
-    return topics
 
 
 def _show(group: Group, lags: list[Lag]) -> None:
@@ -96,15 +91,11 @@ def _show(group: Group, lags: list[Lag]) -> None:
         ]
         print_table(("member", "client", "host", "instance", "partitions"), rows)
     if lags:
-        print_table(_lag_columns("start" if group.type == SHARE else "committed"), map(_lag_row, lags))
+        print_table(_lag_columns("start" if group.type == SHARE else "committed"), lags)
 
 
 def _lag_columns(position: str = "committed") -> tuple[str, ...]:
     return ("topic", "partition", position, "end", "lag", "client", "member")
-
-
-def _lag_row(lag: Lag) -> tuple[object, ...]:
-    return (lag.topic, lag.partition, lag.committed, lag.end, lag.lag, lag.client_id, lag.member_id)
 
 
 @app.command()
@@ -112,14 +103,14 @@ def _lag_row(lag: Lag) -> tuple[object, ...]:
 def lag(
     target: Target,
     *,
-    names: list[str] = typer.Argument(None, metavar="NAME...", show_default="all", help="The groups."),
+    names: list[str] = typer.Argument(None, metavar="GROUP", show_default="all", help="Group names."),
     as_json: bool = AsJson,
 ) -> None:
     """Show the number of records between the committed offset and the end of each partition."""
     groups = GroupAdmin(target)
     wanted = names or [name for name, _, _ in groups.list_groups()]
     found = [(name, groups.lags(groups.describe(name))) for name in wanted]
-    rows = [[name, *_lag_row(each)] for name, lags in found for each in lags]
+    rows = [[name, *msgspec.structs.astuple(each)] for name, lags in found for each in lags]
     print_result(
         [{"group": name, **_total(lags), "partitions": lags} for name, lags in found],
         ("group", *_lag_columns()),

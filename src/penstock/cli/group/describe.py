@@ -76,10 +76,7 @@ class GroupAdmin:
         """Give the position of the group in every partition where it has one."""
         if group.type == SHARE:
             return self.shares.progress(group.group)
-        return {place: Progress(offset=offset) for place, offset in self.committed(group.group).items()}
-
-    def committed(self, name: str) -> dict[Place, int]:
-        """Fetch the committed offsets of a consumer group."""
+        name = group.group
         request = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)])
         listed: Any = wait_for(request[name], f"cannot read the offsets of group {name}")
         for place in listed.topic_partitions:
@@ -88,12 +85,12 @@ class GroupAdmin:
                     f"cannot read the offset of group {name} in {place.topic}-{place.partition}: "
                     f"{describe_error(place.error)}"
                 )
-        found = {
-            (place.topic, place.partition): place.offset
-            for place in listed.topic_partitions
+        places = sorted(listed.topic_partitions, key=lambda place: (place.topic, place.partition))
+        return {
+            (place.topic, place.partition): Progress(offset=place.offset)
+            for place in places
             if place.offset >= 0
         }
-        return dict(sorted(found.items()))
 
     def bounds(self, places: Iterable[Place]) -> dict[Place, Bounds]:
         """Fetch the bounds of those partitions that exist."""
@@ -136,21 +133,21 @@ def _lag(
     place: Place, progress: Progress | None, bounds: Bounds | None, readers: list[Member], kind: str
 ) -> Lag:
     """The broker counts the lag of a share group, in which records after the start may be acknowledged already."""
-    offset = None if progress is None else progress.offset
-    lag = None if progress is None else progress.lag
-    if kind != SHARE and offset is not None and bounds is not None:
-        lag = max(0, bounds.end - offset)
-    reader = (
-        readers[0] if len(readers) == 1 else None
-    )  # several members of a share group may read a partition
+    offset, lag = (None, None) if progress is None else (progress.offset, progress.lag)
+    end = None if bounds is None else bounds.end
+    if kind != SHARE and offset is not None and end is not None:
+        lag = max(0, end - offset)
+    # Several members of a share group may read a partition.
+    client_id, member_id = (readers[0].client_id, readers[0].member_id) if len(readers) == 1 else (None, None)
+    topic, partition = place
     return Lag(
-        topic=place[0],
-        partition=place[1],
+        topic=topic,
+        partition=partition,
         committed=offset,
-        end=None if bounds is None else bounds.end,
+        end=end,
         lag=lag,
-        client_id=None if reader is None else reader.client_id,
-        member_id=None if reader is None else reader.member_id,
+        client_id=client_id,
+        member_id=member_id,
     )
 
 

@@ -33,35 +33,29 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def reset(
     target: Target,
     *,
-    name: str = typer.Argument(help="The group."),
+    name: str = typer.Argument(metavar="GROUP", help="Group name."),
     topic: list[str] = typer.Option(
         [],
         "--topic",
         "-t",
-        metavar="NAME[:0,1]",
+        metavar="TOPIC[:0,1]",
         help="Reset a topic, or some of its partitions (repeatable).",
     ),
     all_topics: bool = typer.Option(
-        False, "--all-topics", help="Reset every partition that the group has committed in."
+        False, "--all-topics", help="Reset every partition with a committed offset."
     ),
     to: str | None = typer.Option(
         None, metavar="WHERE", help=f"Set the offsets to: earliest, latest, {POSITION_HELP}"
     ),
-    shift_by: int | None = typer.Option(
-        None, metavar="N", help="Move the offsets forward by this many records; back, if below zero."
-    ),
-    execute: bool = typer.Option(
-        False, "--execute", help="Commit the new offsets, instead of only showing them."
-    ),
-    create: bool = typer.Option(
-        False, "--create", help="Create a consumer group if there is none of that name."
-    ),
+    shift_by: int | None = typer.Option(None, metavar="N", help="Shift offsets by N; negative moves back."),
+    execute: bool = typer.Option(False, "--execute", help="Commit the new offsets (default: dry run)."),
+    create: bool = typer.Option(False, "--create", help="Create the consumer group if it does not exist."),
     as_json: bool = AsJson,
 ) -> None:
-    """Reset a group's offsets: show old and new ones, and commit the new ones with --execute.
+    """Reset a group's offsets. A dry run unless --execute is given.
 
-    The group must have no live members. Offsets outside of a partition become its start or its end. For a share group
-    it sets the start offset: records after it are delivered again, acknowledged or not.
+    The group must have no live members. Out-of-range offsets are clamped to the log start or end. For a share group,
+    this sets the start offset: records after it are delivered again, even if acknowledged.
 
     For example:
 
@@ -72,7 +66,7 @@ def reset(
     if (to is None) == (shift_by is None):
         raise UsageError("say where to: either --to WHERE or --shift-by N")
     if bool(topic) == all_topics:
-        raise UsageError("say what to reset: either --topic NAME[:PARTITIONS] or --all-topics")
+        raise UsageError("say what to reset: either --topic TOPIC[:PARTITIONS] or --all-topics")
     position = None if to is None else parse_position(to, "--to")
     groups = GroupAdmin(target)
     group = groups.find(name) if create else groups.describe(name)
@@ -101,7 +95,7 @@ def reset(
     print_result(
         {"group": name, "executed": execute, "offsets": changes},
         ("topic", "partition", "old", "new"),
-        [(each.topic, each.partition, each.old, each.new) for each in changes],
+        changes,
         as_json=as_json,
     )
     if not as_json:

@@ -1,5 +1,6 @@
 """Share groups: librdkafka's admin client does not know them."""
 
+import functools
 from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any
@@ -20,13 +21,10 @@ class ShareGroupAdmin:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._connected: RequestClient | None = None
 
-    @property
+    @functools.cached_property
     def _client(self) -> RequestClient:
-        if self._connected is None:
-            self._connected = self._target.requests()
-        return self._connected
+        return self._target.requests()
 
     def list_groups(self, state: str | None = None) -> list[tuple[str, str, str]]:
         """List name, type and state of each share group."""

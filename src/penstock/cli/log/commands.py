@@ -24,9 +24,9 @@ app = typer.Typer(help="Dump, verify and recover a data directory. Needs no brok
 _DIRECTORY: str = typer.Argument(
     metavar="DIR", help="A broker's data directory, or the directory of one partition."
 )
-_TOPIC: str | None = typer.Option(None, metavar="NAME", show_default="all", help="Select this topic.")
+_TOPIC: str | None = typer.Option(None, metavar="TOPIC", show_default="all", help="Only this topic.")
 _PARTITION: int | None = typer.Option(
-    None, min=0, metavar="N", show_default="all", help="Select partitions of this number."
+    None, min=0, metavar="N", show_default="all", help="Only this partition number."
 )
 
 
@@ -66,8 +66,13 @@ def dump(
                     print(_batch_line(batch))
                     for line in _record_lines(batch) if records else ():
                         print(line)
-            if reader.reason is not None:
-                _show_end(segment.path, reader, as_json=as_json)
+            if reader.reason is None:
+                continue
+            if as_json:
+                name = os.path.basename(segment.path)
+                print_json({"file": name, "position": reader.position, "damage": reader.reason})
+            else:
+                print(f"  byte {reader.position}: {reader.reason}")
 
 
 def _dump_journal(
@@ -93,14 +98,6 @@ def _dump_journal(
             data = batches[position : position + header.size_bytes]
             for line in _record_lines(Batch(position=position, header=header, data=data, is_crc_valid=True)):
                 print(line)
-
-
-def _show_end(path: str, reader: SegmentReader, *, as_json: bool) -> None:
-    """Print where and why the batches end before the file does."""
-    if as_json:
-        print_json({"file": os.path.basename(path), "position": reader.position, "damage": reader.reason})
-    else:
-        print(f"  byte {reader.position}: {reader.reason}")
 
 
 def _batch_line(batch: Batch) -> str:
@@ -136,25 +133,23 @@ def _codec_name(batch: Batch) -> str:
 
 
 def _record_lines(batch: Batch) -> Iterator[str]:
+    from penstock.protocol.records.control import control_type
     from penstock.protocol.records.errors import CorruptRecords
     from penstock.protocol.records.record import iter_records
 
     try:
         for record in iter_records(batch.data):
             headers = " ".join(f"{name}={format_bytes(value)}" for name, value in record.headers)
-            kind = f" {_control_name(record.key)}" if batch.header.is_control else ""
+            control = (
+                control_type(record.key).name.lower().replace("_", " ") if batch.header.is_control else ""
+            )
+            kind = f" {control}" if control else ""
             yield (
                 f"    {record.offset}{kind} {format_time(record.timestamp)} key {format_bytes(record.key)} "
                 f"value {format_bytes(record.value)}" + (f" headers {headers}" if headers else "")
             )
     except CorruptRecords as error:
         yield f"    the records cannot be read: {error}"
-
-
-def _control_name(key: bytes | None) -> str:
-    from penstock.protocol.records.control import control_type
-
-    return control_type(key).name.lower().replace("_", " ")
 
 
 def _batch_fields(partition: Partition, path: str, batch: Batch, *, with_records: bool) -> dict[str, Any]:
@@ -202,7 +197,7 @@ def verify(
     deep: bool = typer.Option(False, "--deep", help="Decompress every batch and check every record too."),
     as_json: bool = AsJson,
 ) -> None:
-    """Check every byte of every segment against its checksum. Exit with 1 if anything is damaged.
+    """Check every byte of every segment against its checksum. Exits with 1 if anything is damaged.
 
     A broker may be running on the directory. After a crash the journal is checked too, and the command lists the
     records that only the journal has: the next start replays them.

@@ -77,17 +77,13 @@ def find_partitions(path: str, topic: str | None = None, partition: int | None =
 def list_partitions(path: str) -> list[Partition]:
     """List all partitions, even if there are none."""
     try:
-        return _partitions_in(path)
+        itself = _partition_at(path, os.path.basename(os.path.abspath(path)))
+        if itself is not None and itself.segments:
+            return [itself]
+        entries = ((os.path.join(path, name), name) for name in os.listdir(path))
+        found = [_partition_at(child, name) for child, name in entries if os.path.isdir(child)]
     except OSError as error:
         raise CommandError(f"cannot read {error.filename or path}: {error.strerror}") from None
-
-
-def _partitions_in(path: str) -> list[Partition]:
-    itself = _partition_at(path, os.path.basename(os.path.abspath(path)))
-    if itself is not None and itself.segments:
-        return [itself]
-    entries = ((os.path.join(path, name), name) for name in os.listdir(path))
-    found = [_partition_at(child, name) for child, name in entries if os.path.isdir(child)]
     return sorted((p for p in found if p is not None), key=lambda p: (p.topic, p.partition))
 
 

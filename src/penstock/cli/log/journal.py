@@ -44,21 +44,20 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     detail: str | None = None
 
     def __str__(self) -> str:
-        parts = [f"  byte {self.position}: " + (f"round {self.round}" if self.kind else self.detail or "")]
-        if self.kind:
-            parts.append(self.kind)
-            if self.partition is not None:
-                parts.append(self.partition)
-            if self.leader_epoch is not None:
-                parts.append(f"leader epoch {self.leader_epoch}")
-            if self.base_offset is not None and self.end_offset is not None:
-                parts.append(f"offsets {self.base_offset}-{self.end_offset - 1}")
-            if self.detail is not None:
-                parts.append(self.detail)
-        parts.append(f"{self.size_bytes} bytes")
-        if self.kind:
-            parts.append("CRC ok" if self.crc_valid else "CRC WRONG")
-        return ", ".join(parts)
+        place, size = f"  byte {self.position}: ", f"{self.size_bytes} bytes"
+        if self.kind is None:
+            return f"{place}{self.detail or ''}, {size}"
+        parts = [
+            f"{place}round {self.round}",
+            self.kind,
+            self.partition,
+            None if self.leader_epoch is None else f"leader epoch {self.leader_epoch}",
+            None if self.end_offset is None else f"offsets {self.base_offset}-{self.end_offset - 1}",
+            self.detail,
+            size,
+            "CRC ok" if self.crc_valid else "CRC WRONG",
+        ]
+        return ", ".join(part for part in parts if part is not None)
 
 
 class PartitionNames:
@@ -102,7 +101,7 @@ class JournalFile:
     def __iter__(self) -> Iterator[tuple[JournalEntry, Buffer]]:
         position = HEADER_BYTES
         for begin, entry in find_entries(self._data, self._header.crc):
-            if begin != position:
+            if begin != position and entry.kind is not Kind.START:  # a block may be larger than the header
                 yield self._gap(position, begin, _NO_ENTRY), b""
             yield self._entry(begin, entry), entry.payload if entry.is_sound else b""
             position = begin + entry.size_bytes

@@ -65,7 +65,9 @@ async def _recover(directory: str) -> Recovery:
     replayed = [f"{each}: replaying them" for each in found if not each.is_lost]
     recovery = Recovery(steps=replayed, partitions=[], failures=[])
     with _collect_log_lines(recovery.steps):
-        _forget_clean_shutdown(directory)
+        # After a clean shutdown a start checks nothing. A running broker has no such mark.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
         store = LogStore.open(
             directory,
             files=files,
@@ -96,23 +98,12 @@ async def _recover(directory: str) -> Recovery:
                 )
             )
         if not (recovery.failures or store.has_lost_records):  # else the broker must find the evidence
-            recovery.steps.extend(_dropped(store))
+            for topic_id, number in () if store.journal is None else store.journal.unrecovered:
+                place = f"partition {number} of topic id {encode_uuid(topic_id)}"
+                recovery.steps.append(f"dropped journal entries of {place}, which is not here")
             await store.recovered()
         await store.close()
     return recovery
-
-
-def _dropped(store: LogStore) -> list[str]:
-    return [
-        f"dropped journal entries of partition {number} of topic id {encode_uuid(topic_id)}, which is not here"
-        for topic_id, number in (() if store.journal is None else store.journal.unrecovered)
-    ]
-
-
-def _forget_clean_shutdown(directory: str) -> None:
-    """Remove the mark of a clean shutdown, after which a start checks nothing. A running broker has no such mark."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
 
 
 class _Collector(logging.Handler):

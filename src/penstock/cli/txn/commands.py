@@ -6,7 +6,6 @@ transaction was complete, see KIP-890), is ended by a marker written straight in
 known transaction, so it is refused there.
 """
 
-import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -54,7 +53,7 @@ def list_(
     print_result(
         found,
         ("transactional id", "producer", "state", "coordinator"),
-        [(each.transactional_id, each.producer_id, each.state, each.coordinator) for each in found],
+        found,
         as_json=as_json,
         empty="no transactional ids" if (state, producer_id, longer_than) == (None,) * 3 else "no such ids",
     )
@@ -65,8 +64,8 @@ def list_(
 def describe(
     target: Target,
     *,
-    ids: list[str] = typer.Argument(None, metavar="ID...", help="Transactional ids."),
-    topic: str | None = typer.Option(None, metavar="NAME", help="Show the producers of this topic instead."),
+    ids: list[str] = typer.Argument(None, metavar="ID", help="Transactional ids."),
+    topic: str | None = typer.Option(None, metavar="TOPIC", help="Show the producers of this topic instead."),
     partition: int | None = typer.Option(
         None, min=0, metavar="N", show_default="all", help="Show only this partition of the topic."
     ),
@@ -74,7 +73,7 @@ def describe(
 ) -> None:
     """Show the transactions of transactional ids, or the producers and open transactions of a topic.
 
-    An open transaction that no coordinator knows is hanging: readers of committed records wait for it for ever.
+    An open transaction that no coordinator knows is hanging: read_committed consumers wait for it forever.
     `penstock txn abort` ends it.
 
     For example:
@@ -83,7 +82,7 @@ def describe(
       penstock txn describe --topic orders --partition 0
     """
     if bool(ids) == (topic is not None):
-        raise UsageError("say what to describe: either transactional ids or --topic NAME")
+        raise UsageError("say what to describe: either transactional ids or --topic TOPIC")
     with target.requests() as client:
         if topic is None:
             _show_ids([transactions.describe(client, each) for each in ids], as_json=as_json)
@@ -110,17 +109,19 @@ def _show_ids(found: list[Transaction], *, as_json: bool) -> None:
             each.producer_epoch,
             each.coordinator,
             each.timeout_ms,
-            None if each.started_ms is None else max(0, round(time.time() - each.started_ms / 1000)),
-            " ".join(f"{topic}-{number}" for topic, number in each.partitions) or None,
+            each.open_s,
+            each.places or None,
         )
         for each in found
     ]
-    print_result([_id_json(each) for each in found], columns.split(", "), rows, as_json=as_json)
-
-
-def _id_json(transaction: Transaction) -> dict[str, Any]:
-    partitions = [{"topic": topic, "partition": number} for topic, number in transaction.partitions]
-    return {**msgspec.to_builtins(transaction), "partitions": partitions}
+    shown = [
+        {
+            **msgspec.to_builtins(each),
+            "partitions": [{"topic": topic, "partition": number} for topic, number in each.partitions],
+        }
+        for each in found
+    ]
+    print_result(shown, columns.split(", "), rows, as_json=as_json)
 
 
 def _producer_json(producer: PartitionProducer, owners: Mapping[int, Transaction]) -> dict[str, Any]:
@@ -151,20 +152,25 @@ def abort(
     target: Target,
     *,
     transactional_id: str | None = typer.Argument(
-        None, metavar="ID", help="The transactional id whose open transaction to abort."
+        None, metavar="ID", help="Abort the open transaction of this transactional id."
     ),
     topic: str | None = typer.Option(
-        None, metavar="NAME", help="Abort a hanging transaction instead: its topic,"
+        None, metavar="TOPIC", help="Topic of the hanging transaction to abort."
     ),
-    partition: int | None = typer.Option(None, min=0, metavar="N", help="its partition,"),
+    partition: int | None = typer.Option(
+        None, min=0, metavar="N", help="Partition of the hanging transaction."
+    ),
     start_offset: int | None = typer.Option(
-        None, min=0, metavar="OFFSET", help="and its first offset, as `penstock txn describe --topic` shows."
+        None,
+        min=0,
+        metavar="OFFSET",
+        help="First offset of the hanging transaction (see `penstock txn describe`).",
     ),
-    execute: bool = typer.Option(False, "--execute", help="Abort it, instead of only showing it."),
+    execute: bool = typer.Option(False, "--execute", help="Abort it (default: dry run)."),
 ) -> None:
-    """Abort an open transaction: show it first, and abort it with --execute.
+    """Abort an open transaction. A dry run unless --execute is given.
 
-    The producer of the transaction is fenced: its next request fails, until it is started again.
+    The producer of the transaction is fenced: its requests fail until it restarts.
 
     For example:
 
@@ -187,12 +193,9 @@ def abort(
 def _abort_known(client: RequestClient, transactional_id: str, *, execute: bool) -> None:
     transaction = transactions.describe(client, transactional_id)
     _check_open(transaction)
-    where = " ".join(f"{topic}-{number}" for topic, number in transaction.partitions)
-    started_ms = transaction.started_ms
-    open_s = 0 if started_ms is None else max(0, round(time.time() - started_ms / 1000))
     print(
         f"transactional id {transactional_id}, producer {transaction.producer_id}, epoch "
-        f"{transaction.producer_epoch}, open for {open_s} s in {where}"
+        f"{transaction.producer_epoch}, open for {transaction.open_s or 0} s in {transaction.places}"
     )
     if not execute:
         print(_DRY_RUN)

@@ -3,6 +3,7 @@
 Coordinators know transactional ids, the leaders of partitions know the open transactions there.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -38,6 +39,14 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     started_ms: int | None
     coordinator: int
     partitions: list[tuple[str, int]]
+
+    @property
+    def open_s(self) -> int | None:
+        return None if self.started_ms is None else max(0, round(time.time() - self.started_ms / 1000))
+
+    @property
+    def places(self) -> str:
+        return " ".join(f"{topic}-{number}" for topic, number in self.partitions)
 
 
 class PartitionProducer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -13,8 +13,8 @@ from penstock.cli.up.serve import serve
 def up(**given: Any) -> None:
     """Run a broker until Ctrl-C or SIGTERM.
 
-    A line on standard output says `ready` when it serves, and another where the console, metrics and HTTP gateways are
-    (penstock.admin.listener). A second signal, more than a second later, stops it without waiting.
+    Prints a `ready` line once it accepts connections, and the address of the console, metrics and HTTP gateways
+    (penstock.admin.listener). A second signal, more than a second later, stops it immediately.
 
     For example:
 

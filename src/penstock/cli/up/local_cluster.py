@@ -78,7 +78,7 @@ def _admin_listener(options: UpOptions, index: int) -> list[str]:
     if index == 0 or address is None:
         return []
     host, port = address
-    is_set = ADMIN_LISTENER.name in config.static_settings()
+    is_set = ADMIN_LISTENER.name in config.static
     return [f"{ADMIN_LISTENER.name}={host}:{port + index if is_set and port else 0}"]
 
 

@@ -30,16 +30,16 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     listen: Annotated[
         str | None,
         Option(
-            "Listen for clients here; port 0 takes a free one. NAME://HOST:PORT,… names several listeners.",
+            "Address to listen on; port 0 picks a free port. NAME://HOST:PORT,… sets several listeners.",
             "HOST:PORT",
             LISTEN_DEFAULT,
         ),
     ] = None
     data: Annotated[
         str | None,
-        Option("Keep all data here; the directory is created if it does not exist.", "DIR", DATA_DEFAULT),
+        Option("Data directory; created if it does not exist.", "DIR", DATA_DEFAULT),
     ] = None
-    node_id: Annotated[int | None, Option("Set this broker's node id.", "N", "1", 0)] = None
+    node_id: Annotated[int | None, Option("Node id of this broker.", "N", "1", 0)] = None
     config: Annotated[
         str | None,
         Option("Read a .properties file with Kafka's names; `penstock config list` shows them.", "FILE"),
@@ -47,24 +47,24 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     settings: Annotated[
         tuple[str, ...], Option("Override a property of the file (repeatable).", "KEY=VALUE", flag="--set")
     ] = ()
-    log_level: Annotated[LogLevel, Option("Write log lines of this level and above.")] = "info"
-    log_format: Annotated[LogFormat, Option("Format log lines, on standard error, like this.")] = "text"
+    log_level: Annotated[LogLevel, Option("Log level.")] = "info"
+    log_format: Annotated[LogFormat, Option("Log format (logs go to stderr).")] = "text"
     join: Annotated[
         tuple[str, ...],
         Option(
-            "Join the cluster of this member, as a new node (repeatable). A node that returns needs no flag.",
+            "Join the cluster of this broker (repeatable). Not needed on restart.",
             "HOST:PORT",
         ),
     ] = ()
     token: Annotated[
         str | None,
         Option(
-            "Join with this token, from `penstock cluster token`. Others on this host may see it: prefer --token-file "
-            "or PENSTOCK_TOKEN. Not needed if the same user runs a member on this host.",
+            "Join with this token, from `penstock cluster token`. Visible in the process list: prefer --token-file or "
+            "PENSTOCK_TOKEN. Not needed if the same user runs a member on this host.",
             "TOKEN",
         ),
     ] = None
-    token_file: Annotated[str | None, Option("Read that token from a file.", "FILE")] = None
+    token_file: Annotated[str | None, Option("Read the join token from a file.", "FILE")] = None
     add_scram: Annotated[
         tuple[str, ...],
         Option(
@@ -75,7 +75,7 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ] = ()
     brokers: Annotated[
         int | None,
-        Option("Run a cluster of this many brokers on this host, on consecutive ports.", "N", None, 1),
+        Option("Run a local cluster of N brokers on consecutive ports.", "N", None, 1),
     ] = None
 
     def arguments(self) -> Iterator[str]:

@@ -56,7 +56,7 @@ def load_settings(options: UpOptions) -> "BrokerConfig":
     if options.config is not None:
         text = _read_properties(options.config)
         for name in broker.unknown_names(text):
-            log.warning("Ignored unknown setting: file=%s name=%s", options.config, name)
+            log.warning("Ignored an unknown setting. file=%s name=%s", options.config, name)
     own = []
     if options.listen is not None:
         own.append(f"listeners={parse_listeners(options.listen)}")
@@ -65,7 +65,7 @@ def load_settings(options: UpOptions) -> "BrokerConfig":
     if options.node_id is not None:
         own.append(f"node.id={options.node_id}")
     try:
-        given = broker.load(text, [*options.settings, *own]).static_settings()
+        given = broker.load(text, [*options.settings, *own]).static
         if "listeners" not in given:
             own.append(f"listeners={parse_listeners(LISTEN_DEFAULT)}")
         if "log.dirs" not in given and "log.dir" not in given:
@@ -74,7 +74,7 @@ def load_settings(options: UpOptions) -> "BrokerConfig":
     except ConfigError as error:
         raise UsageError(f"{error}. `penstock config list` shows every property") from None
     for name in broker.settings_without_effect(settings):
-        log.warning("Setting has no effect here: name=%s", name)
+        log.warning("Setting has no effect here. name=%s", name)
     return settings
 
 

@@ -62,7 +62,7 @@ def share_with_user(cluster_id: str, secret: bytes) -> None:
             file.write(f"{secret.hex()}\n")
         os.replace(temporary, path)
     except OSError as error:
-        log.info("Cannot share the cluster token: directory=%s error=%s", directory, error.strerror or error)
+        log.info("Cannot share the cluster token: %s. directory=%s", error.strerror or error, directory)
 
 
 def find_for_user(cluster_id: str) -> bytes | None:

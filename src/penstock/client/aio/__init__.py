@@ -28,13 +28,12 @@ from penstock.client.connection import Disconnected
 from penstock.client.core.destinations import (
     ANY,
     CONTROLLER,
-    CoordinatorKind,
-    CoordinatorOf,
     LeaderOf,
     coordinator_of_group,
 )
 from penstock.client.core.fetching import FetchedPartition, FetchLimits
-from penstock.client.core.operations import EARLIEST, LATEST, OffsetAt
+from penstock.client.core.operations import EARLIEST, LATEST
+from penstock.client.core.routing import retriable_error
 from penstock.client.errors import (
     AuthenticationFailed,
     BrokerError,
@@ -43,7 +42,7 @@ from penstock.client.errors import (
     TimedOut,
     UnsupportedApi,
 )
-from penstock.client.metadata import Metadata, Topic, TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.client.settings import ClientSettings
 
 __all__ = [
@@ -57,22 +56,18 @@ __all__ = [
     "Client",
     "ClientError",
     "ClientSettings",
-    "CoordinatorKind",
-    "CoordinatorOf",
     "Disconnected",
     "FetchLimits",
     "FetchedPartition",
     "LeaderOf",
-    "Metadata",
-    "OffsetAt",
     "Produced",
     "Security",
     "SettingsError",
     "TimedOut",
-    "Topic",
     "TopicPartition",
     "UnsupportedApi",
     "coordinator_of_group",
+    "retriable_error",
     "with_password",
     "with_token",
 ]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar, assert_never
 
-from penstock.client.aio.pool import BrokerConnection, ConnectionPool, Dialer
+from penstock.client.aio.pool import ConnectionPool, Dialer
 from penstock.client.aio.producer import Produced, Producer
 from penstock.client.aio.security import ANONYMOUS, Security, of_settings
 from penstock.client.core import fetching
@@ -18,7 +18,6 @@ from penstock.client.errors import Disconnected, Retry
 from penstock.client.metadata import Metadata, Partition, Topic, TopicPartition
 from penstock.client.settings import ClientSettings
 from penstock.protocol.messages.describe_configs import DescribeConfigsResourceResult
-from penstock.protocol.messages.list_groups import ListedGroup
 from penstock.protocol.records.builder import NewRecord
 from penstock.runtime.clock import Clock, SystemClock
 
@@ -97,15 +96,12 @@ class Client:
 
     async def _perform(self, step: Step) -> Any:
         if isinstance(step, Send):
-            return await self._send(step)
+            return await self._pool.send(step)
         if isinstance(step, SendAll):
-            return await asyncio.gather(*(self._send(each) for each in step.sends), return_exceptions=True)
+            return await asyncio.gather(*map(self._pool.send, step.sends), return_exceptions=True)
         if isinstance(step, Sleep):
             return await self.clock.sleep(step.delay_ms)
         assert_never(step)
-
-    async def _send(self, step: Send) -> Any:
-        return await (await self._pool.to(step.address)).perform(step)
 
     async def until_done(
         self, what: str, attempt: Callable[[], Awaitable[T]], *, deadline_ms: float | None = None
@@ -142,19 +138,8 @@ class Client:
             )
         )
 
-    async def request_once(
-        self, to: Destination, message: Message, *, version_max: int | None = None, wait_ms: float = 0
-    ) -> Any:
-        return await self.run(self._core.request_once(to, message, version_max=version_max, wait_ms=wait_ms))
-
-    async def connection_to(self, to: Destination) -> BrokerConnection:
-        """The connection to a destination other than `ANY`. Raises `Disconnected`."""
-        address = await self.run(self._core.address_of(to))
-        try:
-            return await self._pool.to(address)
-        except Disconnected:
-            self.forget(to)
-            raise
+    async def request_once(self, to: Destination, message: Message, *, version_max: int | None = None) -> Any:
+        return await self.run(self._core.request_once(to, message, version_max=version_max))
 
     def forget(self, to: Destination) -> None:
         """Look up this destination again before the next request."""
@@ -206,8 +191,16 @@ class Client:
 
     # -- groups, topics
 
-    async def list_groups(self) -> list[ListedGroup]:
-        return await self.run(self._core.list_groups())
+    async def commit(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        member_id: str = "",
+        member_epoch: int = -1,
+    ) -> dict[TopicPartition, int]:
+        operation = self._core.commit(group, offsets, member_id=member_id, member_epoch=member_epoch)
+        return await self.run(operation)
 
     async def committed(
         self, group: str, partitions: Sequence[TopicPartition] | None = None

@@ -7,54 +7,33 @@ from typing import Any
 
 from penstock.client.aio.security import Security
 from penstock.client.connection import Connection
-from penstock.client.core.handshake import BrokerInfo
-from penstock.client.core.steps import Address, Message, Send, api_key_of
+from penstock.client.core.steps import Address, Send
 from penstock.client.errors import AuthenticationFailed, Disconnected, Unreachable
 from penstock.client.settings import SaslSettings
-
-
-class BrokerConnection:
-    """A connection that knows its broker's API versions."""
-
-    __slots__ = ("_connection", "info")
-
-    def __init__(self, connection: Connection, info: BrokerInfo) -> None:
-        self._connection = connection
-        self.info = info
-
-    @property
-    def is_usable(self) -> bool:
-        return not self._connection.is_lost
-
-    async def perform(self, step: Send) -> Any:
-        """Send a request in the newest version that both sides know. Raises `Disconnected` after the timeout."""
-        version = self.info.version(step.api_key, step.version_max)
-        try:
-            async with asyncio.timeout(step.timeout_ms / 1000):
-                return await self._connection.call(step.api_key, version, step.message_for(version))
-        except TimeoutError:
-            self._connection.abort()
-            raise Disconnected(
-                f"the broker at {self.info.address} did not answer within {step.timeout_ms:.0f} ms"
-            ) from None
-
-    async def call(self, message: Message, *, timeout_ms: float, version_max: int | None = None) -> Any:
-        step = Send(("", 0), api_key_of(message), lambda _: message, timeout_ms, version_max)
-        return await self.perform(step)
-
-    async def close(self) -> None:
-        await self._connection.close()
 
 
 class ConnectionPool:
     """Opens connections when they are first needed. One that was lost, or whose login expires, is replaced."""
 
-    def __init__(self, open_connection: Callable[[Address], Awaitable[BrokerConnection]]) -> None:
+    def __init__(self, open_connection: Callable[[Address], Awaitable[Connection]]) -> None:
         self._open = open_connection
-        self._known: dict[Address, BrokerConnection] = {}
+        self._known: dict[Address, Connection] = {}
         self._opening: dict[Address, asyncio.Lock] = {}
 
-    async def to(self, address: Address) -> BrokerConnection:
+    async def send(self, step: Send) -> Any:
+        """Send a request in the newest version that both sides know. Raises `Disconnected` after the timeout."""
+        connection = await self._to(step.address)
+        version = connection.info.version(step.api_key, step.version_max)
+        try:
+            async with asyncio.timeout(step.timeout_ms / 1000):
+                return await connection.call(step.api_key, version, step.message_for(version))
+        except TimeoutError:
+            connection.abort()
+            raise Disconnected(
+                f"the broker at {connection.info.address} did not answer within {step.timeout_ms:.0f} ms"
+            ) from None
+
+    async def _to(self, address: Address) -> Connection:
         connection = self._usable(address)
         if connection is not None:
             return connection
@@ -65,9 +44,9 @@ class ConnectionPool:
                 connection = self._known[address] = await self._open(address)
             return connection
 
-    def _usable(self, address: Address) -> BrokerConnection | None:
+    def _usable(self, address: Address) -> Connection | None:
         known = self._known.get(address)
-        return known if known is not None and known.is_usable else None
+        return None if known is None or known.is_lost else known
 
     async def close(self) -> None:
         known, self._known = self._known, {}
@@ -84,7 +63,7 @@ class Dialer:
         self._client_id = client_id
         self._timeout_ms = timeout_ms
 
-    async def __call__(self, address: Address) -> BrokerConnection:
+    async def __call__(self, address: Address) -> Connection:
         """Raises `Unreachable` or `AuthenticationFailed`."""
         if not self._logins:
             return await self._dial(address, None)
@@ -100,18 +79,19 @@ class Dialer:
         assert rejected is not None
         raise rejected
 
-    async def _dial(self, address: Address, login: SaslSettings | None) -> BrokerConnection:
+    async def _dial(self, address: Address, login: SaslSettings | None) -> Connection:
         name = f"{address[0]}:{address[1]}"
         try:
             async with asyncio.timeout(self._timeout_ms / 1000):
                 connection = await self._connect(address, name)
                 try:
-                    return BrokerConnection(connection, await connection.handshake(name, login))
+                    await connection.handshake(name, login)
                 except Disconnected as error:
                     raise Unreachable(f"no connection to the broker at {name}: {error}") from error
                 except BaseException:
                     connection.abort()
                     raise
+                return connection
         except TimeoutError:
             raise Unreachable(
                 f"the broker at {name} did not answer within {self._timeout_ms:.0f} ms"

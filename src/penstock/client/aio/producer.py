@@ -14,7 +14,7 @@ import msgspec
 
 from penstock.client.core.destinations import ANY, LeaderOf
 from penstock.client.core.operations import NAMES_LAST
-from penstock.client.errors import BrokerError, Disconnected, Retry, error_name
+from penstock.client.errors import BrokerError, Retry, Unreachable, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.client.partitioner import partition_of
 from penstock.protocol.errors import ErrorCode, is_retriable
@@ -181,6 +181,7 @@ class _PartitionQueue:
 
     async def _send_batch(self, records: Sequence[NewRecord]) -> list[Produced]:
         """Send a batch until it is stored or rejected."""
+        leader = LeaderOf(*self._where)
         is_uncertain = False  # whether it may have been stored although no response said so
 
         async def attempt() -> list[Produced]:
@@ -188,16 +189,12 @@ class _PartitionQueue:
             if self._identity is None:
                 self._identity, self._sequence = await self._new_identity(), 0
             sequence = -1 if self._identity is _NOT_IDEMPOTENT else self._sequence
-            connection = await self._client.connection_to(LeaderOf(*self._where))
+            message = self._request(records, self._identity, sequence)
             was_uncertain, is_uncertain = is_uncertain, True
             try:
-                response = await connection.call(
-                    self._request(records, self._identity, sequence),
-                    timeout_ms=self._client.settings.request_timeout_ms,
-                    version_max=NAMES_LAST,
-                )
-            except Disconnected:
-                self._client.forget(LeaderOf(*self._where))
+                response = await self._client.request_once(leader, message, version_max=NAMES_LAST)
+            except (Unreachable, Retry):  # it was not sent
+                is_uncertain = was_uncertain
                 raise
             answer = response.responses[0].partition_responses[0]
             code = ErrorCode(answer.error_code)
@@ -210,7 +207,7 @@ class _PartitionQueue:
                 self._identity = None
                 raise Retry(f"{self._where} lost the state of this producer: {code.name}")
             if is_retriable(code):
-                self._client.forget(LeaderOf(*self._where))
+                self._client.forget(leader)
                 raise Retry(f"{self._where} was answered with {error_name(code)}")
             is_uncertain = is_uncertain and bool(code)
             return _outcomes(records, self._where.partition, answer)

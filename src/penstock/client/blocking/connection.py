@@ -60,7 +60,6 @@ class BlockingConnection:
 
     @property
     def pending_count(self) -> int:
-        """How many responses are still to come."""
         return len(self._codec.pending)
 
     def version(self, api_key: int, at_most: int | None = None) -> int:

@@ -10,7 +10,9 @@ members get them.
 """
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
@@ -158,8 +160,8 @@ class Membership:
 
 def _reported(owned: Owned) -> list[RequestTopicPartitions]:
     return [
-        RequestTopicPartitions(topic_id=topic_id, partitions=partitions)
-        for topic_id, partitions in _by_topic(owned).items()
+        RequestTopicPartitions(topic_id=topic_id, partitions=[partition for _, partition in partitions])
+        for topic_id, partitions in groupby(sorted(owned), key=itemgetter(0))
     ]
 
 
@@ -167,10 +169,3 @@ def _partitions_in(assignment: Assignment) -> Owned:
     return frozenset(
         (topic.topic_id, partition) for topic in assignment.topic_partitions for partition in topic.partitions
     )
-
-
-def _by_topic(owned: Owned) -> Mapping[bytes, list[int]]:
-    by_topic: dict[bytes, list[int]] = {}
-    for topic_id, partition in sorted(owned):
-        by_topic.setdefault(topic_id, []).append(partition)
-    return by_topic

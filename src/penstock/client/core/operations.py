@@ -8,7 +8,7 @@ import msgspec
 from penstock.client.core import fetching
 from penstock.client.core.destinations import ANY, CONTROLLER, Destination, LeaderOf, coordinator_of_group
 from penstock.client.core.fetching import FetchedPartition, FetchLimits
-from penstock.client.core.routing import Router
+from penstock.client.core.routing import Router, retriable_error
 from penstock.client.core.steps import Operation, Send, SendAll
 from penstock.client.errors import BrokerError, Disconnected, Retry, error_name
 from penstock.client.metadata import TopicPartition
@@ -17,8 +17,8 @@ from penstock.protocol.messages import (
     create_topics,
     delete_topics,
     describe_configs,
-    list_groups,
     list_offsets,
+    offset_commit,
     offset_fetch,
 )
 from penstock.protocol.messages import fetch as fetch_api
@@ -27,8 +27,14 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 
 NAMES_LAST: Final = 12  # of Fetch and Produce: later versions identify topics by id only
-_OFFSET_FETCH_LAST: Final = 9  # likewise
+_OFFSETS_LAST: Final = 9  # of OffsetFetch and OffsetCommit: likewise
 _BROKER: Final = 4
+
+NO_COORDINATOR: Final = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
 
 
 class OffsetAt(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,32 +173,43 @@ class Operations(Router):
     def _list_offsets_step(
         self, address: tuple[str, int], wanted: Mapping[TopicPartition, int], reads_committed_only: bool
     ) -> Send:
-        by_topic: dict[str, list[list_offsets.ListOffsetsPartition]] = {}
-        for where, timestamp in wanted.items():
-            partition = list_offsets.ListOffsetsPartition(
-                partition_index=where.partition, timestamp=timestamp
-            )
-            by_topic.setdefault(where.topic, []).append(partition)
-        message = list_offsets.ListOffsetsRequest(
-            replica_id=-1,
-            isolation_level=int(reads_committed_only),
-            topics=[
-                list_offsets.ListOffsetsTopic(name=name, partitions=partitions)
-                for name, partitions in by_topic.items()
-            ],
-            timeout_ms=self.settings.request_timeout_ms,
-        )
+        message = list_offsets_request(wanted, reads_committed_only, self.settings.request_timeout_ms)
         return Send(address, list_offsets.API_KEY, lambda _: message, self.settings.request_timeout_ms)
 
     # -- groups
 
-    def list_groups(self) -> Operation[list[list_groups.ListedGroup]]:
-        """The groups of all brokers."""
-        brokers = (yield from self.metadata([])).brokers
-        groups: list[list_groups.ListedGroup] = []
-        for node in brokers:
-            groups += (yield from self.request(node, list_groups.ListGroupsRequest())).groups
-        return groups
+    def commit(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        member_id: str = "",
+        member_epoch: int = -1,
+    ) -> Operation[dict[TopicPartition, int]]:
+        """Commit offsets, of a member or of a group without members. Returns the error code of each partition."""
+        by_topic: dict[str, list[offset_commit.OffsetCommitRequestPartition]] = {}
+        for where, offset in offsets.items():
+            partition = offset_commit.OffsetCommitRequestPartition(
+                partition_index=where.partition, committed_offset=offset
+            )
+            by_topic.setdefault(where.topic, []).append(partition)
+        message = offset_commit.OffsetCommitRequest(
+            group_id=group,
+            generation_id_or_member_epoch=member_epoch,
+            member_id=member_id,
+            topics=[
+                offset_commit.OffsetCommitRequestTopic(name=name, partitions=partitions)
+                for name, partitions in by_topic.items()
+            ],
+        )
+        response = yield from self.request(
+            coordinator_of_group(group), message, error_of=_coordinator_error, version_max=_OFFSETS_LAST
+        )
+        return {
+            TopicPartition(topic.name, each.partition_index): each.error_code
+            for topic in response.topics
+            for each in topic.partitions
+        }
 
     def committed(
         self, group: str, partitions: Sequence[TopicPartition] | None = None
@@ -212,7 +229,7 @@ class Operations(Router):
             coordinator_of_group(group),
             offset_fetch.OffsetFetchRequest(groups=[asked], require_stable=True),
             error_of=_error_of_offsets,
-            version_max=_OFFSET_FETCH_LAST,
+            version_max=_OFFSETS_LAST,
         )
         return {
             TopicPartition(topic.name, each.partition_index): each.committed_offset
@@ -244,7 +261,9 @@ class Operations(Router):
         message = create_topics.CreateTopicsRequest(
             topics=[wanted], timeout_ms=self.settings.request_timeout_ms
         )
-        response = yield from self.request(CONTROLLER, message, error_of=lambda r: _retriable(r.topics[0]))
+        response = yield from self.request(
+            CONTROLLER, message, error_of=retriable_error(lambda r: r.topics[0])
+        )
         answer = response.topics[0]
         if answer.error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
             return False
@@ -258,12 +277,8 @@ class Operations(Router):
             topic_names=[name],
             timeout_ms=self.settings.request_timeout_ms,
         )
-        missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # retriable elsewhere
-        response = yield from self.request(
-            CONTROLLER,
-            message,
-            error_of=lambda r: 0 if r.responses[0].error_code == missing else _retriable(r.responses[0]),
-        )
+        error_of = retriable_error(lambda r: r.responses[0], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        response = yield from self.request(CONTROLLER, message, error_of=error_of)
         self.state.forget_topic(name)
         _raise_error(response.responses[0], f"deleting topic {name!r}")
 
@@ -283,6 +298,21 @@ class Operations(Router):
         return configs
 
 
+def list_offsets_request(
+    wanted: Mapping[TopicPartition, int], reads_committed_only: bool, timeout_ms: int
+) -> list_offsets.ListOffsetsRequest:
+    by_topic: dict[str, list[list_offsets.ListOffsetsPartition]] = {}
+    for where, timestamp in wanted.items():
+        partition = list_offsets.ListOffsetsPartition(partition_index=where.partition, timestamp=timestamp)
+        by_topic.setdefault(where.topic, []).append(partition)
+    return list_offsets.ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=int(reads_committed_only),
+        topics=[list_offsets.ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()],
+        timeout_ms=timeout_ms,
+    )
+
+
 def _error_of_offsets(response: offset_fetch.OffsetFetchResponse) -> int:
     group = response.groups[0]
     if group.error_code:
@@ -290,10 +320,10 @@ def _error_of_offsets(response: offset_fetch.OffsetFetchResponse) -> int:
     return next((p.error_code for topic in group.topics for p in topic.partitions if p.error_code), 0)
 
 
-def _retriable(answer: Any) -> int:
-    """The error code of one part of a response, if it is retriable."""
-    code: int = answer.error_code
-    return code if is_retriable(code) else 0
+def _coordinator_error(response: offset_commit.OffsetCommitResponse) -> int:
+    """An error of the coordinator itself is every partition's, and is the one to retry."""
+    codes = (each.error_code for topic in response.topics for each in topic.partitions)
+    return next((code for code in codes if code in NO_COORDINATOR), 0)
 
 
 def _raise_error(answer: Any, what: str) -> None:

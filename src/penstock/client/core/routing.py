@@ -34,6 +34,16 @@ def top_level_error(response: Any) -> int:
     return getattr(response, "error_code", 0)
 
 
+def retriable_error(part_of: Callable[[Any], Any], *final: int) -> ErrorOf:
+    """Finds the error of a part of the response if it is retriable; others, and those in `final`, are the caller's."""
+
+    def error_of(response: Any) -> int:
+        code: int = part_of(response).error_code
+        return code if is_retriable(code) and code not in final else 0
+
+    return error_of
+
+
 class Router:
     """Makes operations for one cluster. `waits_for_topics`: an unknown partition is retried, not an error."""
 

@@ -1,4 +1,4 @@
-"""Decides CreateAcls and DeleteAcls: each entry, and each filter, by itself (KIP-140, KIP-290, KIP-801)."""
+"""Decides CreateAcls and DeleteAcls: each entry, and each filter, individually (KIP-140, KIP-290, KIP-801)."""
 
 import random
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class AclsDeleted(msgspec.Struct, frozen=True, kw_only=True):
 def decide_create_acls(
     image: MetadataImage, entries: Sequence[AccessControlEntry], randomness: random.Random
 ) -> Decision[list[AclCreated]]:
-    """Add entries; one that exists already is a success that changes nothing."""
+    """Add entries; an entry that exists already is a success that changes nothing."""
     existing = set(image.acls.values())
     records: list[MetadataRecord] = []
     results = []

@@ -65,7 +65,7 @@ class ActiveController:
                 tolerated = config[replication.LEADER_IMBALANCE_PER_BROKER_PERCENTAGE]
                 moved = await self._controller.rebalance_leaders(tolerated)
                 if moved:
-                    log.info("Rebalanced leaders: partitions=%d moved to their preferred replicas", moved)
+                    log.info("Moved the leaders of %d partitions to their preferred replicas", moved)
 
     def _cancel(self) -> None:
         for task in self._tasks:

@@ -231,9 +231,9 @@ def _check_broker_settings(config: BrokerConfig, resource: ResourceChanges, afte
     named = {change.name: after[change.name] for change in resource.changes if change.name in after}
     validate_dynamic_broker_settings(named, one_broker=bool(name))
     if not name:
-        config.with_dynamic(cluster_wide=after, per_broker=config.per_broker_settings())
+        config.with_dynamic(cluster_wide=after, per_broker=config.per_broker)
     elif int(name) == config.node_id:
-        config.with_dynamic(cluster_wide=config.cluster_wide_settings(), per_broker=after)
+        config.with_dynamic(cluster_wide=config.cluster_wide, per_broker=after)
 
 
 def _records(

@@ -25,9 +25,9 @@ LOST_RECORDS = -2
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker that starts. `incarnation_id` is drawn anew at each start; `log_dirs` are its directories' ids.
+    """A broker that starts. `incarnation_id` is random at each start; `log_dirs` are its directories' ids.
 
-    `previous_epoch` is the one that it stopped cleanly in, if it did (KIP-966), or `LOST_RECORDS`.
+    `previous_epoch` is the epoch in which it stopped cleanly, if it did (KIP-966), or `LOST_RECORDS`.
     """
 
     broker_id: int
@@ -36,7 +36,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
     rack: str | None = None
     previous_epoch: int = -1
     log_dirs: Sequence[bytes] = ()
-    features: Mapping[str, tuple[int, int]] | None = None  # None: those of this version
+    features: Mapping[str, tuple[int, int]] | None = None  # None: the features of this version
 
 
 class ProducerIdBlock(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ Charge = Callable[[int], ErrorCode]
 
 
 def no_charge(_partitions: int) -> ErrorCode:
-    """Charge nobody: the broker acts for itself."""
+    """Charge no client: the broker acts for itself."""
     return ErrorCode.NONE
 
 

@@ -28,7 +28,7 @@ class ElectionRules:
         self._topics: dict[str, TopicConfig] = {}
 
     def of(self, topic: str, election: Election | None = None) -> Rules:
-        """The rules of a topic; the default election is the one that its settings allow."""
+        """The rules of a topic; the default is the election that its settings allow."""
         config = self.config_of(topic)
         if election is None:
             is_unclean_allowed = config.unclean_leader_election_enable

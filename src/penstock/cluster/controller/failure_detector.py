@@ -1,8 +1,8 @@
-"""Decides when to probe a broker's listener, and whether a refused connection means that the broker is dead. Pure.
+"""Decides when to probe a broker's listener, and whether a refused connection means that the broker is dead. No I/O.
 
 The controller probes a broker when a heartbeat is late, when the connection of its heartbeats has ended, and when the
 controller is new. Only a refused connection is evidence: the process has ended, and its host says so at once. A broker
-that is slow, suspended or cut off gives no answer, and keeps its whole session.
+that is slow, suspended or cut off does not answer, and keeps its whole session.
 
 A heartbeat from a broker that was presumed dead shows that refusals are no evidence there (a firewall may send them):
 from then on only its session counts, until it registers again.

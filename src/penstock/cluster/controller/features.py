@@ -44,9 +44,9 @@ class FeaturesUpdated(msgspec.Struct, frozen=True, kw_only=True):
 def decide_bootstrap(
     image: MetadataImage, config: BrokerConfig, levels: Mapping[str, int] | None = None
 ) -> Decision[None]:
-    """Give a new cluster every feature at its highest level, or at that of `levels`: its first records.
+    """Set every feature of a new cluster to its highest level, or to its level in `levels`: its first records.
 
-    An existing cluster keeps what it has, and raises `MetadataError` when this version cannot work with it.
+    An existing cluster keeps its levels, and raises `MetadataError` when this version does not support them.
     """
     if image.features.finalized:
         _check_workable(image)

@@ -10,7 +10,7 @@ _RESERVED_BELOW = 100
 
 
 def new_uuid(randomness: random.Random) -> bytes:
-    """Give a random UUID; one whose text would begin with a dash, and look like an option, is drawn again."""
+    """Return a random UUID. A UUID whose text would begin with a dash, and look like an option, is not used."""
     while True:
         drawn = uuid.UUID(int=randomness.getrandbits(128), version=4)
         if drawn.int >= _RESERVED_BELOW and not encode_uuid(drawn.bytes).startswith("-"):

@@ -23,10 +23,10 @@ def inherited_values(image: MetadataImage, config: BrokerConfig, prop: Property[
 
 
 def _value_under(config: BrokerConfig, prop: Property[int], of_one_broker: Mapping[str, str]) -> int:
-    others = {name: text for name, text in config.per_broker_settings().items() if name not in prop.synonyms}
+    others = {name: text for name, text in config.per_broker.items() if name not in prop.synonyms}
     per_broker = {**others, **of_one_broker}
-    if per_broker != config.per_broker_settings():
-        config = config.with_dynamic(cluster_wide=config.cluster_wide_settings(), per_broker=per_broker)
+    if per_broker != config.per_broker:
+        config = config.with_dynamic(cluster_wide=config.cluster_wide, per_broker=per_broker)
     value = inherited_value(config, prop)
     assert isinstance(value, int)
     return value

@@ -1,4 +1,4 @@
-"""Topics that are created on first use: those of the coordinators, and others if the settings allow it."""
+"""Topics that are created on first use: the coordinators' topics, and others if the settings allow it."""
 
 from penstock.cluster.controller.create_topics import NewTopic
 from penstock.cluster.metadata import topic_names
@@ -10,8 +10,8 @@ from penstock.config.settings import coordinators
 def auto_created_topic(image: MetadataImage, config: BrokerConfig, name: str) -> NewTopic:
     """The settings of a topic that is created on first use.
 
-    The coordinators' topics want three replicas, which a cluster of one could never give: they take as many as there
-    are brokers, and in-sync minima are lowered with them.
+    The coordinators' topics want three replicas, which a single broker could never provide: they get at most as many
+    replicas as there are brokers, and their in-sync minima are lowered accordingly.
     """
     brokers = max(1, sum(1 for _ in image.active_brokers()))
     if name == topic_names.CONSUMER_OFFSETS:

@@ -40,7 +40,7 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Membership:
-    """Lives as long as this node is the active controller."""
+    """Exists while this node is the active controller."""
 
     def __init__(self, controller: Controller, clock: Clock, refuses: Refuses) -> None:
         self._controller = controller

@@ -3,7 +3,7 @@
 Whether a replica is eligible depends on that setting, so all nodes must go by one value. When the feature is switched
 on, in a new cluster too, the value in the controller's file becomes the default of all brokers, and single brokers lose
 theirs. From then on it cannot be removed, nor set for one broker. A cluster of an earlier version has no such default,
-and goes on without until somebody sets it.
+and works without it until an administrator sets it.
 """
 
 import logging
@@ -29,7 +29,7 @@ def decide_min_isr(
     """The records that set the cluster's default when these feature levels need one."""
     if _has_elr(image) or levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) <= 0:
         return []
-    in_file = config.static_settings().get(_NAME, render(MIN_INSYNC_REPLICAS.default))
+    in_file = config.static.get(_NAME, render(MIN_INSYNC_REPLICAS.default))
     own = [
         name
         for (kind, name), settings in image.configs.items()
@@ -63,7 +63,7 @@ def check_min_isr(image: MetadataImage, broker: str, *, is_named: bool, after: M
 
 def warn_of_other_value(image: MetadataImage, config: BrokerConfig) -> None:
     """Log that the value in a broker's file is ignored: the cluster has its own."""
-    in_file, of_cluster = config.static_settings().get(_NAME), image.cluster_settings().get(_NAME)
+    in_file, of_cluster = config.static.get(_NAME), image.cluster_settings().get(_NAME)
     if in_file is not None and of_cluster is not None and in_file != of_cluster:
         log.warning(
             "Ignored %s=%s in this broker's own settings: the cluster has %s. To change it for all brokers: "

@@ -1,7 +1,8 @@
 """Decides AlterPartitionReassignments: partitions move to other brokers while they are written and read (KIP-455).
 
-While a partition moves its replicas are the new ones and then those that will go. The move ends by itself, with an
-AlterPartition of its leader, as soon as all that stay are in sync; `replicas=None` calls it off.
+While a partition moves, its replicas are the target replicas followed by those to be removed. The move ends
+automatically, with an AlterPartition of its leader, as soon as all target replicas are in sync; `replicas=None`
+cancels it.
 """
 
 from collections.abc import Iterator, Sequence

@@ -27,7 +27,7 @@ from penstock.protocol.messages.metadata_records import MetadataRecord, Partitio
 class ReturningBroker(msgspec.Struct, frozen=True, kw_only=True):
     """A broker that registers; `is_fenced` until its first heartbeat, `was_fenced` before.
 
-    `last_epoch` is that of its last registration, -1 if it had none.
+    `last_epoch` is the epoch of its last registration, -1 if it had none.
     """
 
     broker_id: int
@@ -42,10 +42,10 @@ class ReturningBroker(msgspec.Struct, frozen=True, kw_only=True):
 def change_partitions(
     image: MetadataImage, config: BrokerConfig, returning: ReturningBroker
 ) -> list[MetadataRecord]:
-    """A fenced broker leaves the in-sync sets. One that is not takes up the leaderships that it could have.
+    """A fenced broker leaves the in-sync sets. A broker that is not fenced takes the leaderships that it could have.
 
-    Those that it has go on in a new leader epoch if it crashed: what it had not synced may be gone, and followers and
-    consumers find out by the epoch (KIP-320).
+    If it crashed, its current leaderships continue in a new leader epoch: unsynced records may be gone, and followers
+    and consumers notice by the epoch (KIP-320).
     """
     broker_id = returning.broker_id
     rules = ElectionRules(image, config, lambda each: _may_lead(image, returning, each))

@@ -1,7 +1,7 @@
 """Decides which users can log in by SCRAM, and with which passwords (KIP-554).
 
-With the first user comes a secret of the cluster that the salts of users who do not exist are derived of, so that all
-brokers show a guesser the same one.
+With the first user the cluster gets a secret from which the salts of nonexistent users are derived, so that all brokers
+show a guesser the same salt.
 """
 
 import random

@@ -1,8 +1,8 @@
 """Follow-up changes of `min.insync.replicas` and `flush.messages`, made in the same decision.
 
-Eligible leader replicas (KIP-966) are kept while the in-sync set is too small to commit without them, and cleared where
-it is not any more. Kafka clears all of a topic's at every change of the setting (ClearElrRecord). Where nobody is in
-sync they are kept here: nobody can have committed anything, and without them only an unclean election would be left.
+Eligible leader replicas (KIP-966) are kept while the in-sync set is too small to commit without them, and cleared once
+it no longer is. Kafka clears all of a topic's at every change of the setting (ClearElrRecord). If no replica is in sync
+they are kept here: nothing can have been committed, and without them only an unclean election would be left.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def review_change(
 
 
 def decide_settings_review(image: MetadataImage, config: BrokerConfig) -> Decision[None]:
-    """A new controller is active: its file may have other defaults than that of the previous one."""
+    """A new controller is active: its file may have other defaults than the previous controller's."""
     return Decision([*_clear_eligible(image, config), *remember_default(image, config)], None)
 
 

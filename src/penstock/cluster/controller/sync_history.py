@@ -1,7 +1,7 @@
 """Records which brokers may have acknowledged records before they were synced (`flush.messages` above 1).
 
-A broker that crashed is judged by every value that the setting had since the broker registered, not by the one that
-holds when the broker returns. A broker learns of a change later than the controller decides it, but it opens its logs
+A broker that crashed is judged by every value that the setting had since the broker registered, not by the current
+value when the broker returns. A broker learns of a change later than the controller decides it, but it opens its logs
 only when it knows all metadata up to its registration. So a broker that registered after the last decision which ended
 the waiver has synced all that it acknowledged. The offset of that decision is remembered, for each topic and for the
 default of all topics, and compared with the broker's epoch, which is the offset of its registration.

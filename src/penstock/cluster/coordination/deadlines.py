@@ -65,7 +65,7 @@ class Deadlines(Generic[K]):
             try:
                 next_ms = self._act(key)
             except Exception:
-                log.exception("Deadline callback failed: key=%r", key)
+                log.exception("Deadline callback failed. key=%r", key)
                 continue
             if next_ms < math.inf:
                 self.wake_by(key, next_ms)

@@ -5,12 +5,14 @@ them. The state must not act on anything that the skipped records may have chang
 """
 
 import asyncio
+import logging
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
 from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ProtocolError
 from penstock.protocol.records.batch import BatchHeader, iter_batches
 from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
@@ -20,6 +22,8 @@ from penstock.storage.damage.damage import Damage
 from penstock.storage.errors import LogCorrupt, OffsetOutOfRange
 from penstock.storage.log.repair import LogRepair
 from penstock.storage.segment.segment import LOG
+
+log = logging.getLogger(__name__)
 
 _READ_BYTES: Final = 64 * 1024  # replayed in some 6 ms, before the loop serves others
 _REPAIR_WAIT_MS: Final = 10_000
@@ -36,7 +40,10 @@ class Replayed(Protocol):
     """State that is a replay of a log."""
 
     def replay(self, record: Record, producer_id: int) -> None:
-        """Apply one record; `producer_id` is -1 unless it belongs to a transaction."""
+        """Apply one record; `producer_id` is -1 unless it belongs to a transaction.
+
+        Raises `ProtocolError`, and changes nothing, when the record is malformed.
+        """
         ...
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None: ...
@@ -105,7 +112,21 @@ class PartitionLoad(Generic[S]):
             producer_id = header.producer_id if header.is_transactional else -1
             for record in iter_records(batches, pos=position):
                 if record.offset >= offset:
-                    self._state.replay(record, producer_id)
+                    self._replay_record(record, producer_id)
+
+    def _replay_record(self, record: Record, producer_id: int) -> None:
+        """A malformed record is skipped, so that the others stay available."""
+        try:
+            self._state.replay(record, producer_id)
+        except ProtocolError as error:
+            replica = self._replica
+            log.warning(
+                "Skipped a malformed record in %s-%d at offset %d: %s",
+                replica.topic,
+                replica.partition,
+                record.offset,
+                error,
+            )
 
     def _replay_control(self, batches: Buffer, position: int, header: BatchHeader) -> None:
         for record in iter_records(batches, pos=position):

@@ -219,7 +219,7 @@ class CoordinatorPartition(Generic[S]):
         return self._in_flight[-1].wait() if self._in_flight else None
 
     def write_in_transaction(self, change: Change, transaction: InTransaction) -> Completion[None]:
-        """Like `submit`, for records that count once `end_transaction` commits them: in batches of their own.
+        """Like `submit`, for records that count once `end_transaction` commits them: in separate batches.
 
         They are appended at once, all or none, and the state changes only if the log has accepted them.
         """
@@ -283,7 +283,7 @@ class CoordinatorPartition(Generic[S]):
             self._stall_checks.begin(self)
 
     def fail_if_stalled(self) -> bool:
-        """Fail all waiters if the log has committed nothing for many checks; gives whether to check again."""
+        """Fail all waiters if the log has committed nothing for many checks. Returns whether to check again."""
         self._checks_without_commit += 1
         if self._checks_without_commit >= STALL_CHECKS:
             self._checks_without_commit = 0
@@ -324,9 +324,9 @@ class CoordinatorPartition(Generic[S]):
 class StallChecks(Generic[S]):
     """The write timeout of a coordinator: fails writes to a partition whose log commits nothing for that long.
 
-    The time is divided into checks, each in a later turn of the event loop, and any commit starts it anew. Under load
+    The time is divided into checks, each in a later turn of the event loop, and any commit restarts it. Under load
     one turn may take longer than the whole timeout. The commits that became ready meanwhile are handled before the
-    next check, so a broker that is merely behind refuses nothing.
+    next check, so a broker that is merely slow refuses nothing.
     """
 
     def __init__(self, clock: Clock, timeout_ms: int) -> None:

@@ -72,12 +72,12 @@ class CoordinatorPartitions(Generic[S]):
         self._is_active = False
 
     def __iter__(self) -> Iterator[CoordinatorPartition[S]]:
-        """Those that are led and loaded."""
+        """The partitions that are led and loaded."""
         return (each for each in list(self._led.values()) if each.is_loaded and each.leads)
 
     @property
     def partition_count(self) -> int:
-        """0 as long as the topic does not exist."""
+        """0 while the topic does not exist."""
         topic = self._image.topics.get(self.topic)
         return 0 if topic is None else len(topic.partitions)
 
@@ -110,7 +110,7 @@ class CoordinatorPartitions(Generic[S]):
     async def wait_until_ready(self, key: str) -> bool:
         """Wait until a key's partition is loaded here, if this broker leads it in the metadata.
 
-        False when another broker leads it, the load has failed, or it takes longer than clients should wait.
+        Returns False if another broker leads it, the load has failed, or it takes longer than clients should wait.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_READY_S_MAX):
@@ -204,7 +204,7 @@ class CoordinatorPartitions(Generic[S]):
         self._on_followed = asyncio.Event()
 
     def _follow(self, number: int, pause_ms: int = 0) -> None:
-        """Load a partition that this broker leads in a new epoch, after a pause; drop one that it no longer leads."""
+        """Load a partition, after a pause, if this broker leads it in a new epoch; drop it if it no longer leads it."""
         replica = self._replicas.get(self.topic, number)
         led = self._led.get(number)
         if led is not None:

@@ -9,7 +9,7 @@ from penstock.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from penstock.protocol.records.builder import BatchBuilder, NewRecord
 from penstock.runtime.completion import Completion
 
-RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header of one that stands alone
+RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header if it is the only record
 _HEADER_OVERHEAD_BYTES = 10  # the lengths of a record header's name and value
 
 
@@ -74,7 +74,7 @@ class PendingBatch:
 
 
 def size_of(record: NewRecord) -> int:
-    """The maximum size of a record, also in a batch of its own."""
+    """The maximum size of a record, even if it has a batch to itself."""
     size = RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += _HEADER_OVERHEAD_BYTES + len(name.encode()) + len(value or b"")

@@ -1,1 +1,1 @@
-"""How a follower keeps up with its leaders: what it asks for and what it does with the answers."""
+"""Replica fetching: a follower's requests to its leaders, and the processing of the responses."""

@@ -77,7 +77,7 @@ class Fetchers:
         self._is_stopped = False
 
     def follow(self, replicas: Iterable[Replica]) -> None:
-        """Take in what became of these partitions: followed from here on, or not any more."""
+        """Follow these partitions from here on, or stop following them, as their metadata says."""
         if self._is_stopped:  # the quorum stops later, and metadata may still change
             return
         for replica in replicas:

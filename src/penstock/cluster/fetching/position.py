@@ -1,4 +1,4 @@
-"""A follower's fetch position in one partition, and its reaction to an answer of the leader. Pure.
+"""A follower's fetch position in one partition, and its reaction to a response of the leader. No I/O.
 
 A fetch has an offset and the epoch of the record before it. If the logs diverge, the leader answers with the epoch in
 which they do, and the end of that epoch in its log (KIP-595). The follower truncates to that offset, or to the end of
@@ -91,10 +91,10 @@ def start_before(records: Buffer, log: LogView) -> int | None:
 
 
 def must_start_over(answer: Append, log: LogView, *, high_watermark: int, leader_epoch: int) -> bool:
-    """Whether the last records are an earlier leader's, not known to be committed, and cannot be compared.
+    """Whether the last records are from an earlier leader, not known to be committed, and cannot be compared.
 
     The leader has deleted all records of this log, so it cannot compare them. Its own may have been different, such as
-    the end of a transaction that would stay open here for ever.
+    the end of a transaction that would stay open here forever.
     """
     is_deleted = answer.log_start_offset >= log.end_offset
     return is_deleted and high_watermark < log.end_offset and 0 <= log.latest_epoch < leader_epoch

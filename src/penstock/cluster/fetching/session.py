@@ -1,4 +1,4 @@
-"""A follower's side of an incremental fetch session (KIP-227): a request has only the changed partitions. Pure.
+"""A follower's side of an incremental fetch session (KIP-227): a request has only the changed partitions. No I/O.
 
 The leader remembers the rest. Each request increments the session's epoch; any error begins a new session, whose first
 request has all partitions.

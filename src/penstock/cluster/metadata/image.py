@@ -52,7 +52,7 @@ class MetadataImage:
 
     def __init__(self, cluster_id: str) -> None:
         self.cluster_id = cluster_id
-        self.offset = -1  # the last one that was applied
+        self.offset = -1  # the last offset that was applied
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[bytes, Topic] = {}
         self.names_by_collision_key: dict[str, set[str]] = {}

@@ -5,7 +5,7 @@ Value of a record:
     api key         unsigned varint, which record it is (`tools/codegen/metadata_records`)
     version         unsigned varint, of that record's form
     message         the record in the protocol's own encoding
-The key is null. All records of one decision stand in one batch, so that all of them are there or none.
+The key is null. All records of one decision are in one batch, so that they apply atomically.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

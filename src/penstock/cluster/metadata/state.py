@@ -15,7 +15,7 @@ from penstock.protocol.messages.metadata_records import (
 NO_LEADER = -1
 NO_LEADER_CHANGE = -2  # in a PartitionChangeRecord
 DIRECTORY_UNASSIGNED = bytes(16)
-DIRECTORY_LOST = bytes(15) + b"\x01"  # stands for the directories of a broker none of which works (KIP-858)
+DIRECTORY_LOST = bytes(15) + b"\x01"  # all directories of a broker with no working one (KIP-858)
 
 _PROTOCOL_NAMES = {number: name for name, number in SECURITY_PROTOCOL_IDS.items()}
 
@@ -39,14 +39,14 @@ SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {
 }
 """The supported levels of each feature (KIP-584).
 
-A new cluster is given the highest level of each; one that is older than a feature has it at 0 until it is raised.
-metadata.version 25 is Kafka 4.0-IV3 and 30 is 4.3-IV0, from which on records of brokers have a place for cordoned
-directories (KIP-1066); what lies between changes no record. Transactions: 0 writes their state in the first form, 1
-in one that can carry more, and 2 has producers raise their epoch at every end (KIP-890). Groups: 0 has classic ones
-only, 1 those of KIP-848 too. Eligible leaders: 1 remembers who may lead when nobody is in sync (KIP-966). Share groups
-(KIP-932) are there from 1 on. The quorum is always at kraft.version 1, which its own records say (KIP-853). There are
-no groups for Kafka Streams: streams.version is there because tools set all features of a release, and has no effect;
-clients look for the APIs.
+A new cluster is given the highest level of each; a cluster older than a feature has it at 0 until it is raised.
+metadata.version 25 is Kafka 4.0-IV3 and 30 is 4.3-IV0, from which on broker records have a field for cordoned
+directories (KIP-1066); the levels between change no record. Transactions: 0 writes their state in the first format, 1
+in an extensible format, and 2 has producers raise their epoch at every end (KIP-890). Groups: 0 has only classic
+groups, 1 has KIP-848 groups too. Eligible leaders: 1 remembers which replicas may lead when none is in sync (KIP-966).
+Share groups (KIP-932) exist from 1 on. The quorum is always at kraft.version 1, which its own records say (KIP-853).
+There are no groups for Kafka Streams: streams.version exists because tools set all features of a release, and has no
+effect; clients look for the APIs.
 """
 NOT_SWITCHED_ON = frozenset({KRAFT_VERSION})
 """Features that are off in a new cluster and after an upgrade."""
@@ -74,9 +74,9 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
     def may_commit(self, min_insync_replicas: int) -> bool:
         """Whether its leader may move the high watermark, with `min.insync.replicas` as the leader knows it.
 
-        Never while an eligible replica is outside the in-sync set: it could be elected, and has to have everything that
-        was committed. The controller keeps eligible replicas by its own idea of `min.insync.replicas`, and the two need
-        not agree at every moment (docs/replication.md).
+        Never while an eligible replica is outside the in-sync set: it could be elected, and must have everything that
+        was committed. The controller keeps eligible replicas by its own value of `min.insync.replicas`, and the two
+        need not agree at every moment (docs/replication.md).
         """
         return not self.elr and self.has_min_isr(min_insync_replicas)
 

@@ -1,6 +1,6 @@
 """Applies committed records to the state machine, and answers the appends that wait for that.
 
-It is a task of its own, so that a slow state machine does not hold up the quorum. Its work comes in the order of the
+It is a separate task, so that a slow state machine does not delay the quorum. Its work comes in the order of the
 node's effects: committed records, a snapshot that has replaced the log, a snapshot to take.
 """
 
@@ -43,7 +43,7 @@ class StateMachine(Protocol):
 
 
 class Applier:
-    """`applied_offset` is the end of what the state machine has seen."""
+    """`applied_offset` is the end of the records that the state machine has applied."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Applier:
             except OffsetOutOfRange:
                 if self.applied_offset >= self._log.start_offset:
                     raise
-                # A snapshot has replaced what was to be applied: it comes next.
+                # A snapshot has replaced the records to apply: it comes next.
 
     async def _install(self, snapshot: LogPosition) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Reads what the quorum commits, for a node whose disk has failed and that has left the quorum.
+"""Reads the quorum's committed records, for a node whose disk has failed and that has left the quorum.
 
 It fetches from the leader as a consumer does, and passes on committed records. It stores nothing, and ends when it
 would need a snapshot, which only a node with a disk can fetch.
@@ -124,7 +124,7 @@ class Watcher:
                 self._leader_changed(response.leader_id, self._epoch)
 
     async def _take(self, response: FetchResponse) -> bool:
-        """Pass on committed batches; False when the answer had only uncommitted ones, or invalid ones."""
+        """Pass on committed batches. Returns False if the response had only uncommitted or invalid ones."""
         try:
             batches = whole_batches(response.records, offset=self.at.offset, epoch_max=self._epoch)
         except RaftFault as fault:

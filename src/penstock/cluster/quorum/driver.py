@@ -2,8 +2,8 @@
 
 There are three tasks. One handles events and performs their effects in order; a `Persist` holds back all later effects.
 One applies committed records to the state machine (`applying.py`). The flusher syncs the log meanwhile. If the disk
-fails, the node leaves the quorum, because it could not keep its promises. From then on it only reads what the others
-commit, for the state machine (`commit_watcher.py`).
+fails, the node leaves the quorum, because it could not keep its promises. From then on it only reads the records that
+the others commit, for the state machine (`commit_watcher.py`).
 """
 
 import asyncio
@@ -384,7 +384,7 @@ class RaftDriver:
         except (LogError, OSError) as error:
             _log.error("Cannot read committed metadata, this node leaves the metadata quorum: %s", error)
             self._fail(error)
-        except Exception as error:  # noqa: BLE001  a node must not go on with old metadata
+        except Exception as error:  # noqa: BLE001  a node must not continue with old metadata
             _log.exception("Applying committed metadata failed, this node leaves the metadata quorum")
             self._fail(error)
         else:

@@ -14,7 +14,7 @@ from penstock.protocol.errors import ErrorCode, ProtocolError
 
 log = logging.getLogger(__name__)
 
-_CALL_MS_MAX = 30_000  # the node gives up sooner; this bounds what is left behind
+_CALL_MS_MAX = 30_000  # the node gives up sooner; this bounds abandoned calls
 
 
 class QuorumPeers:

@@ -30,7 +30,7 @@ MakeDriver = Callable[["Quorum", Callable[[Exception], None]], RaftDriver]
 
 
 class Quorum:
-    """The state machine behind the quorum's log, and a `RecordSink` for the metadata log."""
+    """The state machine of the quorum's log, and a `RecordSink` for the metadata log."""
 
     def __init__(
         self, metadata: AppliedMetadata, make_driver: MakeDriver, *, clock: Clock, offload: Offload
@@ -132,12 +132,12 @@ class Quorum:
                 return
             self._epoch_led, self._losses = epoch, 0
             if not self.is_alone:
-                log.info("Metadata quorum has a leader: node=%d epoch=%d", leader_id, epoch)
+                log.info("Metadata quorum has a leader. node=%d epoch=%d", leader_id, epoch)
         elif self.leader_id is not None:
             self._losses += 1
             if self._losses == _LOSSES_LOGGED:
                 log.info(
-                    "Metadata quorum lost its leader: node=%d epoch=%d",
+                    "Metadata quorum lost its leader. node=%d epoch=%d",
                     self.leader_id,
                     self._epoch_led,
                 )

@@ -94,7 +94,7 @@ class SnapshotFiles:
                     self._files.remove(self._path(each) + PARTIAL)
 
     def write(self, snapshot: LogPosition, parts: Iterable[bytes]) -> None:
-        """Write a snapshot and give it its name."""
+        """Write a snapshot, then rename it to its final name."""
         self._writing = snapshot
         try:
             position = 0
@@ -118,7 +118,7 @@ class SnapshotFiles:
             file.close()
 
     def finish(self, snapshot: LogPosition) -> None:
-        """Sync a complete file and give it its final name."""
+        """Sync a complete file and rename it to its final name."""
         path = self._path(snapshot)
         file = self._files.open(path + PARTIAL)
         try:
@@ -151,7 +151,7 @@ class SnapshotFiles:
             while position < size_bytes:
                 data = file.read(read_bytes, position)
                 end = self._end_of_intact(snapshot, data, position)
-                if end == 0:  # one batch is larger than what was read; a torn one ends the loop by raising
+                if end == 0:  # a batch is larger than the bytes read; a torn batch ends the loop by raising
                     if len(data) < HEADER_SIZE or position + parse_header(data).size_bytes > size_bytes:
                         raise self._damaged(snapshot, position)
                     read_bytes = parse_header(data).size_bytes

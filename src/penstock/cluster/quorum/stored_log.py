@@ -41,7 +41,7 @@ class StoredRaftLog:
     def __init__(
         self, store: LogStore, flusher: Flusher, *, files: FileSystem, clock: Clock, offload: Offload
     ) -> None:
-        """Open the log. Blocks; after a crash for as long as recovery takes."""
+        """Open the log. Blocks; after a crash until recovery ends."""
         self._store = store
         self._flusher = flusher
         self._clock = clock
@@ -112,7 +112,7 @@ class StoredRaftLog:
                 f"one only. {REMEDY}"
             )
         for segment in list(log.segments):
-            # The saved epochs may be those of records that a crash has lost, and that others have replaced.
+            # The saved epochs may belong to records that a crash has lost, and that other records have replaced.
             await LogRepair(log).check(segment, _without_rest, by_epochs=False)
         if log.damaged:
             first = next(iter(log.damaged))

@@ -56,7 +56,7 @@ class Core:
         self.has_been_voter = False
         self.now_ms = 0.0
         self.led_ms = 0.0
-        """The last time that there was a leader: this node, or one that answered its fetch."""
+        """The last time that there was a leader: this node, or a leader that answered its fetch."""
         self.fault: RaftFault | None = None
         """The last message of a peer that no correct peer sends. It changed nothing."""
         self.high_watermark = log.snapshots[-1].offset if log.snapshots else 0
@@ -87,7 +87,7 @@ class Core:
 
     @property
     def is_removed(self) -> bool:
-        """Whether this node was removed from the voters since its start. It does not join again by itself."""
+        """Whether this node was removed from the voters since its start. It does not rejoin automatically."""
         return self.has_been_voter and not self.is_voter
 
     @property
@@ -120,7 +120,7 @@ class Core:
         self.effects.append(effect)
 
     def response(self, kind: type[R], error: ErrorCode = ErrorCode.NONE, **fields: Any) -> R:
-        """Make a response that tells the peer the epoch and the leader of this node."""
+        """Make a response that contains the epoch and the leader of this node."""
         return kind(
             error=error,
             epoch=self.epoch,

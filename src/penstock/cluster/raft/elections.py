@@ -34,7 +34,7 @@ from penstock.protocol.errors import ErrorCode
 
 _RETRIES_DOUBLED_MAX = 10
 SILENT_FETCH_TIMEOUTS = 5
-"""After so long without a leader a node follows one that is in no voter set it knows."""
+"""The time without a leader, after which a node follows a leader that is in no voter set it knows."""
 
 
 # -- standing -----------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def answer_vote(core: Core, request: VoteRequest) -> VoteResponse:
 
 def _vote_error(core: Core, request: VoteRequest) -> ErrorCode:
     last = request.last
-    # A candidate has raised the epoch above that of its last record; a prospective one has not yet.
+    # A candidate has raised the epoch above its last record's; a prospective candidate has not yet.
     epoch_min = last.epoch if request.is_pre_vote else last.epoch + 1
     if last.offset < 0 or last.epoch < 0 or request.epoch < epoch_min or request.candidate.node_id < 0:
         return ErrorCode.INVALID_REQUEST
@@ -215,7 +215,7 @@ def may_be_voter(core: Core, request: VoteRequest) -> bool:
 
 
 def is_meant_for(core: Core, voter: ReplicaKey | None) -> bool:
-    """Whether a request is for this replica, and not for one with this id that lost its disk."""
+    """Whether a request is for this replica, and not for a replica with this id that lost its disk."""
     if voter is None:
         return True
     return voter.node_id == core.me.node_id and voter.directory_id in (core.me.directory_id, bytes(16))

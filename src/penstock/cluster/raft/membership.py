@@ -148,7 +148,7 @@ def poll_change(core: Core, leader: Leader) -> None:
 
 
 def is_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
-    """Whether a new voter has caught up: one far behind would count for the majority without helping it."""
+    """Whether a new voter has caught up: a voter far behind would count for the majority without helping it."""
     progress = leader.others.get(key)
     return progress is not None and progress.last_caught_up_ms >= core.now_ms - core.settings.fetch_timeout_ms
 

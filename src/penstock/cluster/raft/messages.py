@@ -104,7 +104,7 @@ Request = (
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of all answers. `epoch` is that of the answering node."""
+    """The fields of all responses. `epoch` is the responding node's."""
 
     error: ErrorCode = ErrorCode.NONE
     epoch: int = 0
@@ -148,7 +148,7 @@ class VoterChangeResponse(Response, frozen=True, kw_only=True):
 
 
 class ReplicaProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a replica is; times are wall-clock milliseconds, -1 for never."""
+    """A replica's progress; times are wall-clock milliseconds, -1 for never."""
 
     key: ReplicaKey
     log_end_offset: int

@@ -1,7 +1,7 @@
 """The quorum's own records in the log: leaders and voters. All are control batches (KIP-595, KIP-853).
 
 LeaderChange opens every epoch. KRaftVersion and KRaftVoters open the log of a new quorum, and a further KRaftVoters
-stands for each change of the voters. Their values are Kafka's flexible messages; see `protocol.records.control`.
+records each change of the voters. Their values are Kafka's flexible messages; see `protocol.records.control`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

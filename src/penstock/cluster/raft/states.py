@@ -1,6 +1,6 @@
 """The states of a node in the quorum, a class for each, and the table of transitions (KIP-595, KIP-996).
 
-An observer has no state of its own: it is `Unattached` or a `Follower`, and in no voter set that it knows. It does not
+An observer has no separate state: it is `Unattached` or a `Follower`, and in no voter set that it knows. It does not
 stand for election. It does vote when asked, because its knowledge of the voters may be old (KIP-853).
 
 The epoch and the vote are in `values.Election`: they survive a crash, states do not.
@@ -65,7 +65,7 @@ class Follower(_State):
     leader_id: int
     endpoints: tuple[Address, ...]
     has_fetched: bool = False
-    """Whether the leader has answered a fetch: as long as it does, this node grants no pre-votes."""
+    """Whether the leader has answered a fetch: while it does, this node grants no pre-votes."""
     snapshot: SnapshotFetch | None = None
     join_at_ms: float = 0.0
     """When to ask next to become a voter."""
@@ -91,7 +91,7 @@ class ParkedFetch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoterChange(msgspec.Struct, kw_only=True):
-    """The one change of the voter set in progress; `offset` is that of its record, once it is appended."""
+    """The one change of the voter set in progress; `offset` is its record's offset, once appended."""
 
     token: Token
     deadline_ms: float

@@ -93,7 +93,7 @@ def to_leader(core: Core, granted: set[int]) -> None:
     batch = leader_change_batch(core.me.node_id, voters, granted, offset=offset, epoch=epoch, timestamp=stamp)
     core.append(batch, epoch, offset + 1)
     if core.voter_history.latest_offset is None:
-        # A new quorum: from here on the voters stand in its log, and no longer in anybody's configuration.
+        # A new quorum: from here on the voters are in its log, and no longer in any node's configuration.
         core.append(kraft_version_batch(offset=offset + 1, epoch=epoch, timestamp=stamp), epoch, offset + 2)
         batch = voters_batch(voters, offset=offset + 2, epoch=epoch, timestamp=stamp)
         core.append(batch, epoch, offset + 3)

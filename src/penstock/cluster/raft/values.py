@@ -42,7 +42,7 @@ class Election(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RaftSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Times and sizes; the names are those of KRaft's `controller.quorum.*` settings where it has one."""
+    """Times and sizes; the names follow KRaft's `controller.quorum.*` settings where it has one."""
 
     election_timeout_ms: int = 1000
     election_backoff_max_ms: int = 1000

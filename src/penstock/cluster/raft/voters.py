@@ -59,7 +59,7 @@ class VoterSet:
         return len(self._by_id) == 1 and self.has(key)
 
     def with_voter(self, voter: Voter) -> "VoterSet":
-        """Add a voter, or replace the one with its id."""
+        """Add a voter, or replace the voter with its id."""
         return VoterSet([*(each for each in self if each.key.node_id != voter.key.node_id), voter])
 
     def without(self, node_id: int) -> "VoterSet":
@@ -83,7 +83,7 @@ class VoterHistory:
 
     @property
     def latest_offset(self) -> int | None:
-        """The offset of the record that the latest set stands in; None when it stands in none."""
+        """The offset of the record that contains the latest set; None if no record does."""
         return self._entries[-1][0] if self._entries else None
 
     @property
@@ -108,7 +108,7 @@ class VoterHistory:
         self._entries.append((offset, voters))
 
     def at(self, end_offset: int) -> VoterSet | None:
-        """The set that stands in the log below `end_offset`, None when there is no record of one."""
+        """The voter set in the log below `end_offset`, None when there is no record of one."""
         return next((voters for offset, voters in reversed(self._entries) if offset < end_offset), None)
 
     def truncate_from_end(self, end_offset: int) -> None:

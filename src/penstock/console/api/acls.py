@@ -59,7 +59,6 @@ async def list_acls(request: web.Request) -> web.Response:
 def acl_row(
     resource: describe_acls.DescribeAclsResource, acl: describe_acls.AclDescription
 ) -> dict[str, Any]:
-    """One line of the table. Pure."""
     return {
         "resource": _word(ResourceType, resource.resource_type),
         "name": resource.resource_name,

@@ -31,7 +31,6 @@ async def show_brokers(request: web.Request) -> web.Response:
 
 
 def broker_rows(described: Described, dirs: LogDirs) -> list[dict[str, Any]]:
-    """One line for each broker. Pure."""
     partitions = [partition for topic in described.topics for partition in topic.partitions]
     rows = []
     for broker in sorted(described.brokers, key=lambda each: each.node_id):

@@ -48,7 +48,6 @@ async def show_settings(request: web.Request) -> web.Response:
 
 
 def setting_row(setting: DescribeConfigsResourceResult, kind: int) -> dict[str, Any]:
-    """One line of the table. Pure."""
     return {
         "name": setting.name,
         "value": setting.value,

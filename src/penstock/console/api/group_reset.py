@@ -1,20 +1,17 @@
 """Reset a group's offsets: first as a dry run (`dryRun`), then for real. Rejected while it has members."""
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from penstock.client.aio import EARLIEST, LATEST, Client, TopicPartition, coordinator_of_group
+from penstock.client.aio import EARLIEST, LATEST, TopicPartition
+from penstock.client.positions import End, Offset, Position, Start, Time, first_offsets
 from penstock.console.api.groups import require_empty
 from penstock.console.api.share_groups import SHARE, known_offsets, start_at, starts_of
 from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
 from penstock.console.refusals import bad_request, check
 from penstock.console.web import CLIENT, answer, body_of
-from penstock.protocol.errors import is_retriable
-from penstock.protocol.messages import offset_commit
-
-_NAMES_LAST: Final = 9  # of OffsetCommit: later versions know topics by id only
 
 
 class Reset(msgspec.Struct, kw_only=True):
@@ -49,7 +46,10 @@ async def reset_offsets(request: web.Request) -> web.Response:
     if is_share and not wanted.dry_run:
         await start_at(client, group, wanted.topic, {move["partition"]: move["new"] for move in moves})
     elif not wanted.dry_run:
-        await _commit(client, group, moves)
+        codes = await client.commit(
+            group, {TopicPartition(wanted.topic, move["partition"]): move["new"] for move in moves}
+        )
+        check(next(filter(None, codes.values()), 0), f"Group {group} cannot be reset")
     return answer({"moves": moves})
 
 
@@ -61,57 +61,20 @@ def moves_of(
     committed: dict[TopicPartition, int],
 ) -> list[dict[str, Any]]:
     """Old and new offset of each partition; what lies outside of a partition becomes its start or end. Pure."""
-    moves = []
-    for where in sorted(starts.keys() & ends.keys()):
-        start, end = starts[where], ends[where]
-        if wanted.to == "earliest":
-            new = start
-        elif wanted.to == "latest":
-            new = end
-        elif wanted.to == "offset":
-            new = wanted.number
-        elif wanted.to == "time":
-            new = at[where] if at.get(where, -1) >= 0 else end
-        else:
-            raise bad_request("to must be earliest, latest, time or offset.")
-        moves.append(
-            {
-                "topic": where.topic,
-                "partition": where.partition,
-                "old": committed.get(where),
-                "new": min(max(new, start), end),
-            }
-        )
-    return moves
-
-
-async def _commit(client: Client, group: str, moves: list[dict[str, Any]]) -> None:
-    """Commit without a member id or generation: the broker accepts it while the group is empty."""
-    message = offset_commit.OffsetCommitRequest(
-        group_id=group,
-        topics=[
-            offset_commit.OffsetCommitRequestTopic(
-                name=str(moves[0]["topic"]),
-                partitions=[
-                    offset_commit.OffsetCommitRequestPartition(
-                        partition_index=move["partition"], committed_offset=move["new"]
-                    )
-                    for move in moves
-                ],
-            )
-        ],
-    )
-
-    def first_error(response: Any) -> int:
-        return next((p.error_code for topic in response.topics for p in topic.partitions if p.error_code), 0)
-
-    response = await client.request(
-        coordinator_of_group(group),
-        message,
-        version_max=_NAMES_LAST,
-        error_of=lambda r: first_error(r) if is_retriable(first_error(r)) else 0,
-    )
-    check(first_error(response), f"Group {group} cannot be reset")
+    positions: dict[str, Position] = {
+        "earliest": Start(),
+        "latest": End(),
+        "offset": Offset(wanted.number),
+        "time": Time(wanted.number),
+    }
+    if wanted.to not in positions:
+        raise bad_request("to must be earliest, latest, time or offset.")
+    known = {where: end for where, end in ends.items() if where in starts}
+    new = first_offsets(positions[wanted.to], starts, known, dict.fromkeys(known, -1) | at)
+    return [
+        {"topic": where.topic, "partition": where.partition, "old": committed.get(where), "new": new[where]}
+        for where in sorted(new)
+    ]
 
 
 ROUTES = (("POST", "groups/{group}/reset", reset_offsets),)

@@ -5,22 +5,31 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.client.aio import LATEST, Client, TopicPartition, UnsupportedApi, coordinator_of_group
-from penstock.console.api.share_groups import SHARE, described_share_group, known_offsets, starts_of
+from penstock.client.aio import (
+    LATEST,
+    Client,
+    TopicPartition,
+    UnsupportedApi,
+    coordinator_of_group,
+    retriable_error,
+)
+from penstock.console.api.share_groups import SHARE, known_offsets, of_first_group, starts_of
 from penstock.console.broker_errors import NOT_FOUND
 from penstock.console.kafka.places import ask_each, describe, leaders_of, offsets_at
 from penstock.console.refusals import Refused, check
 from penstock.console.web import CLIENT, answer
-from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import (
     consumer_group_describe,
     consumer_protocol_assignment,
     delete_groups,
     describe_groups,
+    share_group_describe,
 )
 from penstock.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 _VERSION_SIZE: Final = 2  # an assignment begins with its version; its first field is the same in all of them
+_NO_SUCH_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 _NOBODY: Final = ("Empty", "Dead", "")
 
 
@@ -85,7 +94,6 @@ def total_lag(lags: Sequence[int | None]) -> dict[str, Any]:
 def offset_row(
     where: TopicPartition, committed: int | None, end: int | None, owner: str | None
 ) -> dict[str, Any]:
-    """One line of the table of lag. Pure."""
     lag = None if committed is None or end is None else max(0, end - committed)
     return {
         "topic": where.topic,
@@ -99,36 +107,38 @@ def offset_row(
 
 async def described_group(client: Client, name: str) -> dict[str, Any]:
     """State and members, of a group of whatever protocol."""
-    return (
-        await _newer_group(client, name)
-        or await described_share_group(client, name)
-        or await _classic_group(client, name)
-    )
+    for kind, message in (
+        ("consumer", consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[name])),
+        (SHARE, share_group_describe.ShareGroupDescribeRequest(group_ids=[name])),
+    ):
+        described = await _newer_group(client, name, kind, message)
+        if described is not None:
+            return described
+    return await _classic_group(client, name)
 
 
-async def _newer_group(client: Client, name: str) -> dict[str, Any] | None:
-    """A group of KIP-848; None when it is none, or when the brokers know no such groups."""
-    message = consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[name])
+async def _newer_group(client: Client, name: str, kind: str, message: Any) -> dict[str, Any] | None:
+    """A group of KIP-848 or KIP-932; None when it is none, or when the brokers know no such groups."""
     try:
-        response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
+        response = await client.request(coordinator_of_group(name), message, error_of=of_first_group)
     except UnsupportedApi:
         return None
     group = response.groups[0]
-    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    if group.error_code in _NO_SUCH_GROUP:
         return None
     check(group.error_code, f"Group {name} cannot be shown", group.error_message)
     return {
         "id": name,
-        "type": "consumer",
+        "type": kind,
         "state": group.group_state,
         "protocol": group.assignor_name,
-        "members": [consumer_member(member) for member in group.members],
+        "members": [newer_member(member) for member in group.members],
     }
 
 
 async def _classic_group(client: Client, name: str) -> dict[str, Any]:
     message = describe_groups.DescribeGroupsRequest(groups=[name])
-    response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
+    response = await client.request(coordinator_of_group(name), message, error_of=of_first_group)
     group = response.groups[0]
     if group.group_state == "Dead" and group.error_code in (0, ErrorCode.GROUP_ID_NOT_FOUND):
         raise Refused(NOT_FOUND, "GROUP_ID_NOT_FOUND", f"There is no group {name} (any more).")
@@ -142,17 +152,12 @@ async def _classic_group(client: Client, name: str) -> dict[str, Any]:
     }
 
 
-def _retriable_error(response: Any) -> int:
-    code: int = response.groups[0].error_code
-    return code if is_retriable(code) else 0
-
-
-def consumer_member(member: consumer_group_describe.Member) -> dict[str, Any]:
+def newer_member(member: consumer_group_describe.Member | share_group_describe.Member) -> dict[str, Any]:
     return {
         "memberId": member.member_id,
         "clientId": member.client_id,
         "host": member.client_host,
-        "instanceId": member.instance_id,
+        "instanceId": getattr(member, "instance_id", None),
         "assignment": [
             {"topic": each.topic_name, "partitions": each.partitions}
             for each in member.assignment.topic_partitions
@@ -198,7 +203,7 @@ async def delete_group(request: web.Request) -> web.Response:
     response = await client.request(
         coordinator_of_group(name),
         message,
-        error_of=lambda r: r.results[0].error_code if is_retriable(r.results[0].error_code) else 0,
+        error_of=retriable_error(lambda response: response.results[0]),
     )
     check(response.results[0].error_code, f"Group {name} cannot be deleted")
     return answer({})

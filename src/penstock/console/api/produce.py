@@ -31,7 +31,6 @@ class Message(msgspec.Struct, kw_only=True):
 
 
 def bytes_of(part: Part, what: str) -> bytes | None:
-    """The bytes of a part. Pure."""
     try:
         if part.form == "null":
             return None

@@ -1,19 +1,17 @@
-"""Share groups (KIP-932): described, with where they start and what they are not done with, and started elsewhere."""
+"""Share groups (KIP-932): where they start and what they are not done with, and how they are started elsewhere."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from penstock.client.aio import Client, TopicPartition, UnsupportedApi, coordinator_of_group
+from penstock.client.aio import Client, TopicPartition, coordinator_of_group, retriable_error
 from penstock.console.refusals import check
-from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import (
     alter_share_group_offsets,
     describe_share_group_offsets,
-    share_group_describe,
 )
 
 SHARE = "share"
-_NO_SUCH_GROUP = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
+of_first_group = retriable_error(lambda response: response.groups[0])
 
 
 class Start(NamedTuple):
@@ -23,44 +21,11 @@ class Start(NamedTuple):
     lag: int | None
 
 
-async def described_share_group(client: Client, name: str) -> dict[str, Any] | None:
-    """None when it is none, or when the brokers know no such groups."""
-    message = share_group_describe.ShareGroupDescribeRequest(group_ids=[name])
-    try:
-        response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
-    except UnsupportedApi:
-        return None
-    group = response.groups[0]
-    if group.error_code in _NO_SUCH_GROUP:
-        return None
-    check(group.error_code, f"Group {name} cannot be shown", group.error_message)
-    return {
-        "id": name,
-        "type": SHARE,
-        "state": group.group_state,
-        "protocol": group.assignor_name,
-        "members": [_member(member) for member in group.members],
-    }
-
-
-def _member(member: share_group_describe.Member) -> dict[str, Any]:
-    return {
-        "memberId": member.member_id,
-        "clientId": member.client_id,
-        "host": member.client_host,
-        "instanceId": None,
-        "assignment": [
-            {"topic": each.topic_name, "partitions": each.partitions}
-            for each in member.assignment.topic_partitions
-        ],
-    }
-
-
 async def starts_of(client: Client, name: str) -> dict[TopicPartition, Start]:
     """The start offsets of a share group, in every partition that it reads or has read."""
     wanted = describe_share_group_offsets.DescribeShareGroupOffsetsRequestGroup(group_id=name, topics=None)
     message = describe_share_group_offsets.DescribeShareGroupOffsetsRequest(groups=[wanted])
-    response = await client.request(coordinator_of_group(name), message, error_of=_retriable_error)
+    response = await client.request(coordinator_of_group(name), message, error_of=of_first_group)
     group = response.groups[0]
     check(group.error_code, f"The offsets of group {name} cannot be shown", group.error_message)
     return {
@@ -74,11 +39,6 @@ async def starts_of(client: Client, name: str) -> dict[TopicPartition, Start]:
 
 def known_offsets(starts: Mapping[TopicPartition, Start]) -> dict[TopicPartition, int]:
     return {where: each.offset for where, each in starts.items() if each.offset is not None}
-
-
-def _retriable_error(response: Any) -> int:
-    code: int = response.groups[0].error_code
-    return code if is_retriable(code) else 0
 
 
 async def start_at(client: Client, group: str, topic: str, offsets: dict[int, int]) -> None:
@@ -100,7 +60,7 @@ async def start_at(client: Client, group: str, topic: str, offsets: dict[int, in
     response = await client.request(
         coordinator_of_group(group),
         message,
-        error_of=lambda r: r.error_code if is_retriable(r.error_code) else 0,
+        error_of=retriable_error(lambda response: response),
     )
     parts = [each for topic in response.responses for each in topic.partitions]
     for part in (response, *parts):

@@ -12,12 +12,13 @@ from aiohttp import web
 
 from penstock.client.aio import Client
 from penstock.console.access import ACCESS, COOKIE
+from penstock.console.events import Events, event
 from penstock.console.kafka.reading import read_on
 from penstock.console.positions import Where, bounds_of, first_offsets, parse_where
 from penstock.console.record_view import record_view
 from penstock.console.refusals import bad_request
 from penstock.console.search import Needle, Scan
-from penstock.console.web import CLIENT, Events, send_events
+from penstock.console.web import CLIENT, stream
 
 _WAIT_MS: Final = 500
 _SCAN_BYTES_MAX: Final = 256 * 1024
@@ -33,7 +34,7 @@ async def tail(request: web.Request) -> web.StreamResponse:
         async with request[CLIENT].branch() as client:
             await _follow(events, client, topic, where, still_allowed(request))
 
-    return await send_events(request, f"Topic {topic} cannot be followed", body)
+    return await stream(request, f"Topic {topic} cannot be followed", body)
 
 
 def still_allowed(request: web.Request) -> Callable[[], None]:
@@ -45,19 +46,20 @@ def still_allowed(request: web.Request) -> Callable[[], None]:
 async def _follow(
     events: Events, client: Client, topic: str, where: Where, check: Callable[[], None]
 ) -> None:
-    """Until the browser has gone."""
+    """Runs until the browser has gone."""
     positions = dict((await bounds_of(client, topic, where)).ends)
-    await events.send("begun", {"partitions": len(positions)})
+    await events.send(event("begun", None, {"partitions": len(positions)}))
     while True:
         fetched = await read_on(client, topic, positions, wait_ms=_WAIT_MS)
-        events.check_reader()
         check()
         arrived = [(p, record) for p, each in fetched.items() for record in each.records]
         positions.update({p: each.next_offset for p, each in fetched.items()})
         if arrived:
             arrived.sort(key=lambda each: each[1].timestamp)
             shown = [record_view(p, record) for p, record in arrived[-_SHOWN_AT_ONCE_MAX:]]
-            await events.send("records", {"records": shown, "skipped": len(arrived) - len(shown)})
+            await events.send(
+                event("records", None, {"records": shown, "skipped": len(arrived) - len(shown)})
+            )
             await asyncio.sleep(_TAIL_PAUSE_S)
 
 
@@ -71,7 +73,7 @@ async def search(request: web.Request) -> web.StreamResponse:
             begins = await first_offsets(client, topic, where, bounds)
             await _scan(events, client, topic, Scan(needle, begins, bounds.ends), still_allowed(request))
 
-    return await send_events(request, f"Topic {topic} cannot be searched", body)
+    return await stream(request, f"Topic {topic} cannot be searched", body)
 
 
 async def _scan(events: Events, client: Client, topic: str, scan: Scan, check: Callable[[], None]) -> None:
@@ -86,9 +88,11 @@ async def _scan(events: Events, client: Client, topic: str, scan: Scan, check: C
             for record in scan.taken(partition, each)
         ]
         if matches:
-            await events.send("match", matches)
-        await events.send("progress", scan.progress())
-    await events.send("done", {**scan.progress(), "reason": scan.reason or "Everything was searched"})
+            await events.send(event("match", None, matches))
+        await events.send(event("progress", None, scan.progress()))
+    await events.send(
+        event("done", None, {**scan.progress(), "reason": scan.reason or "Everything was searched"})
+    )
 
 
 def _needle(request: web.Request) -> Needle:

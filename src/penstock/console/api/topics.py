@@ -41,7 +41,6 @@ async def list_topics(request: web.Request) -> web.Response:
 def topic_row(
     topic: DescribedTopic, starts: Offsets, ends: Offsets, sizes: dict[TopicPartition, int]
 ) -> dict[str, Any]:
-    """One line of the list. Pure."""
     name = topic.name or ""
     places = [TopicPartition(name, each.partition_index) for each in topic.partitions]
     known = [place for place in places if place in ends and place in starts]

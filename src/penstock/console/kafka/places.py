@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from penstock.client.aio import ANY, Client, ClientError, Disconnected, TopicPartition
+from penstock.client.core.operations import list_offsets_request
 from penstock.console.refusals import check
-from penstock.protocol.messages import list_offsets, metadata
+from penstock.protocol.messages import metadata
 
 DEADLINE_MS: Final = 8_000  # a person waits
 PARTITIONS_ASKED_MAX: Final = 20_000
@@ -56,7 +57,11 @@ async def offsets_at(
     for where, leader in leaders.items():
         by_leader.setdefault(leader, []).append(where)
     asked = [
-        _ask(client, leader, _request(wanted, timestamp, is_committed_only))
+        _ask(
+            client,
+            leader,
+            list_offsets_request(dict.fromkeys(wanted, timestamp), is_committed_only, DEADLINE_MS),
+        )
         for leader, wanted in by_leader.items()
     ]
     found: Offsets = {}
@@ -81,18 +86,3 @@ async def _ask(client: Client, node: int, message: Any) -> Any:
         return await client.request(node, message, error_of=lambda _: 0, deadline_ms=DEADLINE_MS / 2)
     except (ClientError, Disconnected):
         return None
-
-
-def _request(
-    wanted: Iterable[TopicPartition], timestamp: int, is_committed_only: bool
-) -> list_offsets.ListOffsetsRequest:
-    by_topic: dict[str, list[list_offsets.ListOffsetsPartition]] = {}
-    for where in wanted:
-        by_topic.setdefault(where.topic, []).append(
-            list_offsets.ListOffsetsPartition(partition_index=where.partition, timestamp=timestamp)
-        )
-    return list_offsets.ListOffsetsRequest(
-        replica_id=-1,
-        isolation_level=int(is_committed_only),
-        topics=[list_offsets.ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()],
-    )

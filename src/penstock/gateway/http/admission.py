@@ -28,8 +28,6 @@ _FULL: Final = (
 
 
 class Admission:
-    """Counts the connections of one server."""
-
     def __init__(self, clock: Clock, *, in_all_max: int, of_address_max: int) -> None:
         self._in_all_max = in_all_max
         self._of_address_max = of_address_max
@@ -39,7 +37,6 @@ class Admission:
         self._reserve: dict[Visitor, None] = {}  # in the order in which they came
 
     def has_reserved(self, handler: asyncio.BaseProtocol) -> bool:
-        """Whether this handler serves a connection of the reserve."""
         return any(each.handler is handler for each in self._reserve)
 
     def take(self, visitor: "Visitor") -> str | None:

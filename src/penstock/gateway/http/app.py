@@ -28,6 +28,38 @@ CLIENTS: Final = web.AppKey("clients", Clients)
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
+def reference(kind: str, name: str) -> dict[str, str]:
+    """A schema, a parameter or a response of the OpenAPI document (`openapi`)."""
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def content(
+    description: str, schema: str | Mapping[str, Any], media_type: str = "application/json"
+) -> dict[str, Any]:
+    """A response of an operation, or its request body; `schema` may be a name."""
+    shape = reference("schemas", schema) if isinstance(schema, str) else schema
+    return {"description": description, "content": {media_type: {"schema": shape}}}
+
+
+PROBLEM: Final = reference("responses", "Problem")
+
+
+def operation(
+    operation_id: str,
+    summary: str,
+    responses: Mapping[str, Any],
+    *,
+    parameters: Iterable[str] = (),
+    is_open: bool = False,
+) -> dict[str, Any]:
+    """One operation in OpenAPI's words; one that `is_open` needs no login."""
+    described = {"operationId": operation_id, "summary": summary, "responses": responses}
+    if is_open:
+        described["security"] = []
+    named = [reference("parameters", name) for name in parameters]
+    return described | {"parameters": named} if named else described
+
+
 def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
     """An application without routes; `hosts` are the names it may be reached under, see `guard`."""
     allowed = frozenset(each.lower() for each in hosts)

@@ -27,18 +27,11 @@ from penstock.server.broker import Broker
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.scrape import scrape
 
-PARTS: Final[tuple[Paths, ...]] = (
-    health.PATHS,
-    metrics.PATHS,
-    produce.PATHS,
-    read.PATHS,
-    stream.PATHS,
-    subscribe.PATHS,
-)
+_GATEWAYS: Final = (produce, read, stream, subscribe)
+PARTS: Final[tuple[Paths, ...]] = (health.PATHS, metrics.PATHS, *(each.PATHS for each in _GATEWAYS))
 
 
 async def serve(broker: Broker, listening: socket.socket) -> AdminServer:
-    """Serve everything about a running broker on a socket."""
     services = broker.services
     return await AdminServer.start(
         application(broker),
@@ -69,7 +62,7 @@ def _password_of(image: MetadataImage, user: str) -> tuple[ScramCredential | Non
 
 def _gateways(app: web.Application, clients: Clients) -> None:
     app[CLIENTS] = clients
-    for part in (produce, read, stream, subscribe):
+    for part in _GATEWAYS:
         part.routes(app)
 
     async def closing(_app: web.Application) -> AsyncIterator[None]:

@@ -38,8 +38,6 @@ _LOGIN_WORDS: Final = "Send a user and password (Authorization: Basic) or a toke
 
 
 class KafkaAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """The gateways' connection to the cluster."""
-
     bootstrap: tuple[tuple[str, int], ...]
     wants_login: bool = False
     tls: ssl.SSLContext | None = None

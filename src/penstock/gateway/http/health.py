@@ -15,7 +15,7 @@ from typing import Final
 from aiohttp import web
 
 from penstock.console.broker_errors import UNAVAILABLE
-from penstock.gateway.http.app import Paths, json_response
+from penstock.gateway.http.app import PROBLEM, Paths, content, json_response, operation
 from penstock.gateway.http.problems import Problem
 from penstock.server.context import Services
 from penstock.storage.directory.disk_space import DiskState
@@ -25,32 +25,25 @@ Obstacles = Callable[[], Sequence[str]]
 Troubles = Callable[[], Sequence[str]]
 """The reasons why a ready broker is degraded."""
 
-_READY: Final = {
-    "description": "The broker serves clients",
-    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}},
-}
 PATHS: Final[Paths] = {
     "/healthz": {
-        "get": {
-            "operationId": "health",
-            "summary": "Whether the process and its event loop are alive",
-            "security": [],
-            "responses": {"200": {**_READY, "description": "They are"}},
-        }
+        "get": operation(
+            "health",
+            "Whether the process and its event loop are alive",
+            {"200": content("They are", "Status")},
+            is_open=True,
+        )
     },
     "/readyz": {
-        "get": {
-            "operationId": "readiness",
-            "summary": "Whether the broker serves clients: caught up, registered, not fenced",
-            "security": [],
-            "responses": {
-                "200": {
-                    **_READY,
-                    "description": "The broker serves clients; `degraded`: not all they ask for",
-                },
-                "503": {"$ref": "#/components/responses/Problem"},
+        "get": operation(
+            "readiness",
+            "Whether the broker serves clients: caught up, registered, not fenced",
+            {
+                "200": content("The broker serves clients; `degraded`: not all they ask for", "Status"),
+                "503": PROBLEM,
             },
-        }
+            is_open=True,
+        )
     },
 }
 

@@ -29,7 +29,6 @@ def chosen_listener(config: BrokerConfig) -> Endpoint:
 
 
 def is_open(config: BrokerConfig) -> bool:
-    """Whether the admin port can be reached from other hosts."""
     address = admin_address(config[ADMIN_LISTENER])
     return address is not None and not _is_loopback(address[0])
 

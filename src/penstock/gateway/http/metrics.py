@@ -5,24 +5,19 @@ from typing import Final
 
 from aiohttp import web
 
-from penstock.gateway.http.app import Paths
+from penstock.gateway.http.app import Paths, content, operation
 
 Scrape = Callable[[], AsyncIterator[str]]
 """Pieces of the text, in order."""
 
 PATHS: Final[Paths] = {
     "/metrics": {
-        "get": {
-            "operationId": "metrics",
-            "summary": "The broker's metrics in Prometheus' text format",
-            "security": [],
-            "responses": {
-                "200": {
-                    "description": "All metrics",
-                    "content": {"text/plain": {"schema": {"type": "string"}}},
-                }
-            },
-        }
+        "get": operation(
+            "metrics",
+            "The broker's metrics in Prometheus' text format",
+            {"200": content("All metrics", {"type": "string"}, "text/plain")},
+            is_open=True,
+        )
     }
 }
 

@@ -1,28 +1,23 @@
 """`/openapi.json`: what is offered, in OpenAPI 3.1. Made of the `PATHS` of the parts that are served."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.gateway.http.app import Paths, json_response
+from penstock.gateway.http.app import Paths, content, json_response, operation, reference
 from penstock.gateway.http.problems import CONTENT_TYPE
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS
 
 PATHS: Final[Paths] = {
     "/openapi.json": {
-        "get": {
-            "operationId": "openapi",
-            "summary": "This document",
-            "security": [],
-            "responses": {
-                "200": {
-                    "description": "An OpenAPI 3.1 document",
-                    "content": {"application/json": {"schema": {"type": "object"}}},
-                }
-            },
-        }
+        "get": operation(
+            "openapi",
+            "This document",
+            {"200": content("An OpenAPI 3.1 document", {"type": "object"})},
+            is_open=True,
+        )
     }
 }
 
@@ -42,6 +37,9 @@ def described(parts: Iterable[Paths]) -> dict[str, Any]:
     for part in parts:
         for path, operations in part.items():
             paths.setdefault(path, {}).update(operations)
+    problem = content(
+        "What went wrong, and what to do next (RFC 9457)", reference("schemas", "Problem"), CONTENT_TYPE
+    )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -53,12 +51,7 @@ def described(parts: Iterable[Paths]) -> dict[str, Any]:
         "components": {
             "parameters": _PARAMETERS,
             "schemas": _SCHEMAS,
-            "responses": {
-                "Problem": {
-                    "description": "What went wrong, and what to do next (RFC 9457)",
-                    "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-                }
-            },
+            "responses": {"Problem": problem},
             "securitySchemes": {
                 "password": {"type": "http", "scheme": "basic"},
                 "token": {"type": "http", "scheme": "bearer"},
@@ -68,183 +61,159 @@ def described(parts: Iterable[Paths]) -> dict[str, Any]:
     }
 
 
-def _query(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": name, "in": "query", "description": description, "schema": dict(schema)}
+def _integer(least: int, most: int, default: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "maximum": most, "default": default}
 
 
-def _path(name: str, description: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "path",
-        "required": True,
-        "description": description,
-        "schema": {"type": "string"},
-    }
+def _one_of(choices: Sequence[str]) -> dict[str, Any]:
+    return {"type": "string", "enum": list(choices), "default": choices[0]}
+
+
+def _object(properties: Mapping[str, Any], *required: str, is_closed: bool = False) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    return schema | {"additionalProperties": False} if is_closed else schema
+
+
+def _list(items: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
 
 
 _STRING: Final = {"type": "string"}
-_PARAMETERS: Final[Mapping[str, Any]] = {
-    "topic": _path("topic", "The topic's name"),
-    "group": _path("group", "The consumer group's name"),
-    "partition": _query("partition", "Partitions to read, like 0,1; all when left out", _STRING),
-    "partitions": _query("partitions", "The same as `partition`", _STRING),
-    "offset": _query(
-        "offset",
-        "Where to begin: an offset, earliest, latest, or -n for the last n records of each partition",
+_INTEGER: Final = {"type": "integer"}
+_QUERY: Final = {
+    "partition": (_STRING, "Partitions to read, like 0,1; all when left out"),
+    "partitions": (_STRING, "The same as `partition`"),
+    "offset": (
         {"type": "string", "default": "earliest"},
+        "Where to begin: an offset, earliest, latest, or -n for the last n records of each partition",
     ),
-    "time": _query(
-        "time", "Begin with the first record that is not older: milliseconds since 1970 or ISO 8601", _STRING
-    ),
-    "positions": _query(
-        "positions",
+    "time": (_STRING, "Begin with the first record that is not older: milliseconds since 1970 or ISO 8601"),
+    "positions": (
+        _STRING,
         "Where to begin in each partition: the `next` of an earlier answer, like 0:17,1:3",
-        _STRING,
     ),
-    "limit": _query(
-        "limit",
-        "How many records at most",
-        {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 100},
-    ),
-    "timeout_ms": _query(
-        "timeout_ms",
-        "How long to wait when there is no record yet",
-        {"type": "integer", "minimum": 0, "maximum": 30_000, "default": 0},
-    ),
-    "isolation": _query(
-        "isolation",
+    "limit": (_integer(1, 10_000, 100), "How many records at most"),
+    "timeout_ms": (_integer(0, 30_000, 0), "How long to wait when there is no record yet"),
+    "isolation": (
+        _one_of(ISOLATIONS),
         "read_committed leaves out records of transactions that are open or were aborted",
-        {"type": "string", "enum": list(ISOLATIONS), "default": ISOLATIONS[0]},
     ),
-    "format": _query(
-        "format",
-        "How keys and values are shown; what cannot be shown so comes in base64",
-        {"type": "string", "enum": list(FORMS), "default": FORMS[0]},
-    ),
-    "from": _query(
-        "from",
-        "Where to begin: start (or earliest), end (or latest), an offset, -n for the last n records of each "
-        "partition, -15m for 15 minutes ago, or a time as ISO 8601 or milliseconds since 1970. A stream begins at the "
-        "end without it",
+    "format": (_one_of(FORMS), "How keys and values are shown; what cannot be shown so comes in base64"),
+    "from": (
         _STRING,
+        (
+            "Where to begin: start (or earliest), end (or latest), an offset, -n for the last n records of each "
+            "partition, -15m for 15 minutes ago, or a time as ISO 8601 or milliseconds since 1970. A stream begins at "
+            "the end without it"
+        ),
     ),
-    "last_event_id": _query("last_event_id", "The same as the header Last-Event-ID", _STRING),
-    "Last-Event-ID": {
-        "name": "Last-Event-ID",
-        "in": "header",
-        "description": "The id of the last event that was seen; wins over `from`",
-        "schema": _STRING,
-    },
-    "topics": _query("topics", "Topics to consume, like a,b", _STRING) | {"required": True},
-    "reset": _query(
-        "reset",
+    "last_event_id": (_STRING, "The same as the header Last-Event-ID"),
+    "topics": (_STRING, "Topics to consume, like a,b"),
+    "reset": (
+        _one_of(("latest", "earliest", "none")),
         "Where to begin in a partition in which the group has no offset",
-        {"type": "string", "enum": ["latest", "earliest", "none"], "default": "latest"},
     ),
-    "window": _query(
-        "window",
+    "window": (
+        _integer(1, 10_000, 1_000),
         "How many records are sent before some of them are committed or acknowledged",
-        {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 1_000},
     ),
-    "max_processing_ms": _query(
-        "max_processing_ms",
+    "max_processing_ms": (
+        _integer(1, 3_600_000, 300_000),
         "After so long with a full window and no acknowledgement the group removes this member",
-        {"type": "integer", "minimum": 1, "maximum": 3_600_000, "default": 300_000},
     ),
 }
 
-_BYTES: Final = "A string stands for its UTF-8 bytes, null for none, anything else for its own JSON text"
+
+def _parameter(place: str, name: str, schema: Mapping[str, Any], description: str) -> dict[str, Any]:
+    parameter = {"name": name, "in": place, "description": description, "schema": schema}
+    return parameter | {"required": True} if place == "path" or name == "topics" else parameter
+
+
+_PARAMETERS: Final[Mapping[str, Any]] = {
+    "topic": _parameter("path", "topic", _STRING, "The topic's name"),
+    "group": _parameter("path", "group", _STRING, "The consumer group's name"),
+    "Last-Event-ID": _parameter(
+        "header", "Last-Event-ID", _STRING, "The id of the last event that was seen; wins over `from`"
+    ),
+    **{name: _parameter("query", name, *rest) for name, rest in _QUERY.items()},
+}
+
+_BYTES: Final = {
+    "description": "A string stands for its UTF-8 bytes, null for none, anything else for its own JSON text"
+}
 _BASE64: Final = {"type": "string", "contentEncoding": "base64"}
+_HEADERS: Final = _list(reference("schemas", "Header"))
 _SCHEMAS: Final[Mapping[str, Any]] = {
-    "Status": {
-        "type": "object",
-        "properties": {"status": _STRING, "reasons": {"type": "array", "items": _STRING}},
-        "required": ["status"],
-    },
-    "Problem": {
-        "type": "object",
-        "properties": {
+    "Status": _object({"status": _STRING, "reasons": _list(_STRING)}, "status"),
+    "Problem": _object(
+        {
             "type": {"type": "string", "description": "urn:kafka:error:NAME, or about:blank"},
             "title": _STRING,
-            "status": {"type": "integer"},
+            "status": _INTEGER,
             "detail": {"type": "string", "description": "What happened to what, and what to do next"},
             "kafka_error": {"type": "string", "description": "Kafka's name of the error"},
         },
-        "required": ["type", "title", "status", "detail"],
-    },
-    "NewRecords": {
-        "type": "object",
-        "properties": {
-            "records": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/NewRecord"}}
-        },
-        "required": ["records"],
-        "additionalProperties": False,
-    },
-    "NewRecord": {
-        "type": "object",
-        "properties": {
-            "key": {"description": _BYTES},
+        *("type", "title", "status", "detail"),
+    ),
+    "NewRecords": _object(
+        {"records": _list(reference("schemas", "NewRecord"), minItems=1)}, "records", is_closed=True
+    ),
+    "NewRecord": _object(
+        {
+            "key": _BYTES,
             "key_base64": _BASE64,
-            "value": {"description": _BYTES},
+            "value": _BYTES,
             "value_base64": _BASE64,
             "headers": {
                 "oneOf": [
-                    {"type": "array", "items": {"$ref": "#/components/schemas/Header"}},
+                    _HEADERS,
                     {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
                 ]
             },
             "partition": {"type": ["integer", "null"], "minimum": 0},
             "timestamp": {"type": ["integer", "null"], "description": "Milliseconds; now when left out"},
         },
-        "additionalProperties": False,
-    },
-    "Header": {
-        "type": "object",
-        "properties": {"name": _STRING, "value": {"description": _BYTES}, "value_base64": _BASE64},
-        "required": ["name"],
-        "additionalProperties": False,
-    },
-    "Produced": {
-        "type": "object",
-        "properties": {
-            "records": {
-                "type": "array",
-                "description": "One for each record that was sent, in their order",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "partition": {"type": "integer"},
-                        "offset": {"type": "integer"},
-                        "timestamp": {"type": "integer"},
-                        "error": {"$ref": "#/components/schemas/Problem"},
-                    },
-                },
-            }
+        is_closed=True,
+    ),
+    "Header": _object({"name": _STRING, "value": _BYTES, "value_base64": _BASE64}, "name", is_closed=True),
+    "Produced": _object(
+        {
+            "records": _list(
+                _object(
+                    {
+                        "partition": _INTEGER,
+                        "offset": _INTEGER,
+                        "timestamp": _INTEGER,
+                        "error": reference("schemas", "Problem"),
+                    }
+                ),
+                description="One for each record that was sent, in their order",
+            )
         },
-        "required": ["records"],
-    },
-    "Record": {
-        "type": "object",
-        "properties": {
+        "records",
+    ),
+    "Record": _object(
+        {
             "topic": _STRING,
-            "partition": {"type": "integer"},
-            "offset": {"type": "integer"},
+            "partition": _INTEGER,
+            "offset": _INTEGER,
             "timestamp": {"type": "integer", "description": "Milliseconds since 1970"},
             "key": {},
             "key_base64": _BASE64,
             "value": {},
             "value_base64": _BASE64,
-            "headers": {"type": "array", "items": {"$ref": "#/components/schemas/Header"}},
+            "headers": _HEADERS,
         },
-        "required": ["topic", "partition", "offset", "timestamp"],
-    },
-    "Records": {
-        "type": "object",
-        "properties": {
-            "records": {"type": "array", "items": {"$ref": "#/components/schemas/Record"}},
+        *("topic", "partition", "offset", "timestamp"),
+    ),
+    "Records": _object(
+        {
+            "records": _list(reference("schemas", "Record")),
             "next": {"type": "string", "description": "The next positions, for `positions`"},
-            "high_watermarks": {"type": "object", "additionalProperties": {"type": "integer"}},
+            "high_watermarks": {"type": "object", "additionalProperties": _INTEGER},
         },
-        "required": ["records", "next", "high_watermarks"],
-    },
+        *("records", "next", "high_watermarks"),
+    ),
 }

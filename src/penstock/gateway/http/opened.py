@@ -2,13 +2,26 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Generic, TypeVar
 
+from aiohttp import web
+
+from penstock.client.aio import Client
 from penstock.console.broker_errors import TOO_MANY, UNAVAILABLE
+from penstock.gateway.http.app import CLIENTS
 from penstock.gateway.http.problems import Problem
 
 T = TypeVar("T")
+
+
+@contextlib.asynccontextmanager
+async def counted_client(request: web.Request, opened: "Opened[T]", item: T) -> AsyncIterator[Client]:
+    """The client of the user of a long-lived request, which is counted. Raises `Problem`."""
+    clients, authorization = request.app[CLIENTS], request.headers.get("Authorization")
+    with opened.counted(clients.who(authorization, request.remote), item):
+        async with clients.lent(authorization, request.remote) as client:
+            yield client
 
 
 class Opened(Generic[T]):

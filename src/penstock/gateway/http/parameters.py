@@ -4,9 +4,9 @@ import contextlib
 import datetime as dt
 from collections.abc import Mapping, Sequence
 
+from penstock.client.positions import is_number
 from penstock.gateway.http.problems import bad_request
 
-_INT64_MAX = 2**63 - 1
 _FIRST_MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -36,10 +36,7 @@ def one_of(query: Mapping[str, str], name: str, choices: Sequence[str]) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 19 or abs(int(text)) > _INT64_MAX:
-        return None
-    return int(text)
+    return int(text) if is_number(text.removeprefix("-")) else None
 
 
 def time_ms(text: str, name: str) -> int:

@@ -65,7 +65,7 @@ class AdminPort:
             return cls(_bound(*address))
         except OSError as error:
             reason = error.strerror or error
-            if ADMIN_LISTENER.name in config.static_settings():
+            if ADMIN_LISTENER.name in config.static:
                 raise AdminPortUnusable(
                     f"cannot serve the admin port on {text}: {reason}. Stop whatever uses the port, choose another "
                     f"with --set {ADMIN_LISTENER.name}=HOST:PORT, or none with --set {ADMIN_LISTENER.name}="

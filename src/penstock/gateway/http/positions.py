@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
+from penstock.client.positions import is_number
 from penstock.gateway.http.problems import bad_request
-
-_OFFSET_MAX = 2**63 - 1
 
 
 def write_positions(positions: Mapping[int, int]) -> str:
@@ -23,13 +22,9 @@ def read_positions(text: str, source: str) -> dict[int, int]:
     positions: dict[int, int] = {}
     for word in text.split(","):
         partition, colon, offset = word.strip().partition(":")
-        if not colon or not _is_number(partition) or not _is_number(offset) or int(partition) in positions:
+        if not colon or not is_number(partition) or not is_number(offset) or int(partition) in positions:
             raise bad_request(
                 f"{source} is {text!r}: it must be PARTITION:OFFSET,… with each partition once, like 0:17,1:3."
             )
         positions[int(partition)] = int(offset)
     return positions
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _OFFSET_MAX

@@ -1,13 +1,14 @@
 """Errors as RFC 9457 problem documents. Pure.
 
 type         urn:kafka:error:NAME for what a broker answered, else about:blank
-title        the kind of problem, the same for all of its kind
+title        the words of the status line
 status       as in the status line
 detail       what happened to what, and what to do next
 kafka_error  Kafka's name of the error, where there is one
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 from penstock.client.connection import Disconnected
@@ -35,25 +36,6 @@ from penstock.protocol.records.errors import CorruptRecords
 
 CONTENT_TYPE: Final = "application/problem+json"
 
-_TITLES: Final[Mapping[int, str]] = {
-    400: "Invalid request",
-    401: "Authentication required",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Method not allowed",
-    408: "Request timeout",
-    409: "Conflict",
-    413: "Too large",
-    415: "Unsupported content type",
-    416: "No such offset",
-    426: "A WebSocket is needed",
-    429: "Too many",
-    500: "Unhandled error in the broker",
-    502: "Invalid response from the cluster",
-    503: "Temporarily unavailable",
-    504: "The cluster did not answer in time",
-}
-
 
 class Problem(Exception):
     """Answered as it is; `more` are members of the document beside the usual ones."""
@@ -77,7 +59,7 @@ class Problem(Exception):
     def document(self) -> dict[str, Any]:
         document: dict[str, Any] = {
             "type": f"urn:kafka:error:{self.kafka_error}" if self.kafka_error else "about:blank",
-            "title": title_of(self.status),
+            "title": HTTPStatus(self.status).phrase,
             "status": self.status,
             "detail": self.detail,
         }
@@ -86,16 +68,11 @@ class Problem(Exception):
         return document | self.more
 
     def headers(self) -> dict[str, str]:
-        """The HTTP headers of the problem."""
         if self.status == UNAUTHORIZED:
             return {"WWW-Authenticate": 'Basic realm="penstock", charset="UTF-8", Bearer realm="penstock"'}
         if self.status in (UNAVAILABLE, TOO_MANY):
             return {"Retry-After": str(self.retry_after_s)}
         return {}
-
-
-def title_of(status: int) -> str:
-    return _TITLES.get(status, "Not done")
 
 
 def bad_request(detail: str) -> Problem:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from penstock.client.aio import Client, Produced
 from penstock.console.broker_errors import UNAVAILABLE
-from penstock.gateway.http.app import CLIENTS, Paths, json_response
+from penstock.gateway.http.app import CLIENTS, PROBLEM, Paths, content, json_response, operation
 from penstock.gateway.http.guard import BODY_BYTES_MAX
 from penstock.gateway.http.parameters import no_others
 from penstock.gateway.http.problems import Problem, of_code, of_failure
@@ -26,25 +26,20 @@ _BODY_S_MAX: Final = 30.0
 _PARTLY: Final = 207
 _TOO_SLOW: Final = 408
 
-_ANSWER: Final = {"application/json": {"schema": {"$ref": "#/components/schemas/Produced"}}}
 PATHS: Final[Paths] = {
     "/topics/{topic}/records": {
         "post": {
-            "operationId": "produce",
-            "summary": "Store records in a topic",
-            "parameters": [{"$ref": "#/components/parameters/topic"}],
-            "requestBody": {
-                "required": True,
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NewRecords"}}},
-            },
-            "responses": {
-                "200": {"description": "All records are stored", "content": _ANSWER},
-                "207": {
-                    "description": "Some records are stored; the others have an error",
-                    "content": _ANSWER,
+            **operation(
+                "produce",
+                "Store records in a topic",
+                {
+                    "200": content("All records are stored", "Produced"),
+                    "207": content("Some records are stored; the others have an error", "Produced"),
+                    "default": PROBLEM,
                 },
-                "default": {"$ref": "#/components/responses/Problem"},
-            },
+                parameters=["topic"],
+            ),
+            "requestBody": {"required": True, **content("The records", "NewRecords")},
         }
     }
 }

@@ -6,8 +6,8 @@ own order allows. When there is nothing yet, the answer waits up to `timeout_ms`
 """
 
 import asyncio
-import heapq
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +23,8 @@ from penstock.client.aio import (
     TopicPartition,
 )
 from penstock.client.aio.reader import Reader
-from penstock.gateway.http.app import CLIENTS, Paths, json_response
+from penstock.console.paging import Placed, merged
+from penstock.gateway.http.app import CLIENTS, PROBLEM, Paths, content, json_response, operation
 from penstock.gateway.http.parameters import integer, no_others, one_of, whole_number
 from penstock.gateway.http.positions import read_positions, write_positions
 from penstock.gateway.http.problems import bad_request
@@ -35,7 +36,6 @@ from penstock.gateway.http.starts import (
     offsets_at_time,
     offsets_from,
 )
-from penstock.protocol.records.record import Record
 
 ISOLATIONS: Final = ("read_uncommitted", "read_committed")
 _PARAMETERS: Final = (
@@ -49,21 +49,12 @@ _TURN: Final = 1_000
 
 PATHS: Final[Paths] = {
     "/topics/{topic}/records": {
-        "get": {
-            "operationId": "read",
-            "summary": "Read some records of a topic",
-            "parameters": [
-                {"$ref": "#/components/parameters/topic"},
-                *({"$ref": f"#/components/parameters/{name}"} for name in _PARAMETERS),
-            ],
-            "responses": {
-                "200": {
-                    "description": "The records, and the next positions",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Records"}}},
-                },
-                "default": {"$ref": "#/components/responses/Problem"},
-            },
-        }
+        "get": operation(
+            "read",
+            "Read some records of a topic",
+            {"200": content("The records, and the next positions", "Records"), "default": PROBLEM},
+            parameters=["topic", *_PARAMETERS],
+        )
     }
 }
 
@@ -91,17 +82,17 @@ async def _read(request: web.Request) -> web.Response:
     for number, each in fetched.items():
         if each.error:
             raise BrokerError(each.error, f"Reading {topic}-{number} at offset {positions[number]}")
-    records = merged({number: each.records for number, each in fetched.items()}, limit)
+    records, returned = merged({number: each.records for number, each in fetched.items()}, limit)
     return json_response(
         {
             "records": await _shown(topic, records, form),
-            "next": write_positions(_next_positions(positions, fetched, records)),
+            "next": write_positions(_next_positions(positions, fetched, records, returned)),
             "high_watermarks": {str(each): fetched[each].high_watermark for each in sorted(fetched)},
         }
     )
 
 
-async def _shown(topic: str, records: list[tuple[int, Record]], form: str) -> list[dict[str, Any]]:
+async def _shown(topic: str, records: Sequence[Placed], form: str) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
     for number, record in records:
         shown.append(record_form(topic, number, record, form))
@@ -156,25 +147,17 @@ async def _fetched(
     return {where.partition: each for where, each in found.items()}
 
 
-def merged(by_partition: Mapping[int, list[Record]], limit: int) -> list[tuple[int, Record]]:
-    """The oldest first, each partition in its own order, at most `limit`."""
-    runs = [[(number, record) for record in records] for number, records in by_partition.items()]
-    everything = heapq.merge(*runs, key=lambda each: each[1].timestamp)
-    return [each for each, _ in zip(everything, range(limit), strict=False)]
-
-
 def _next_positions(
     positions: Mapping[int, int],
     fetched: Mapping[int, FetchedPartition],
-    records: list[tuple[int, Record]],
+    records: Sequence[Placed],
+    returned: Counter[int],
 ) -> dict[int, int]:
     """The offset after the last returned record; after the whole fetch where all of it is returned."""
     after = dict(positions)
-    returned: dict[int, int] = {}
     for number, record in records:
         after[number] = record.offset + 1
-        returned[number] = returned.get(number, 0) + 1
     for number, each in fetched.items():
-        if returned.get(number, 0) == len(each.records):
+        if returned[number] == len(each.records):
             after[number] = each.next_offset
     return after

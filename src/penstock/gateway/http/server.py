@@ -29,8 +29,6 @@ _LOOKS_MAX: Final = 4  # so often may as many bytes as before wait for a reader
 
 
 class AdminServer:
-    """One application on one socket."""
-
     def __init__(self, runner: web.AppRunner, listening: asyncio.Server) -> None:
         self._runner = runner
         self._listening = listening

@@ -7,17 +7,16 @@ when the reader has taken the previous ones, so a slow reader delays only itself
 """
 
 import asyncio
-import contextlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
 from aiohttp import web
 
 from penstock.client.aio import EARLIEST, LATEST, BrokerError, Client, FetchLimits, TopicPartition
 from penstock.client.aio.reader import Reader
-from penstock.gateway.http.app import CLIENTS, Paths
-from penstock.gateway.http.opened import Opened
+from penstock.console.events import Events, event, send_events
+from penstock.gateway.http.app import PROBLEM, Paths, content, operation
+from penstock.gateway.http.opened import Opened, counted_client
 from penstock.gateway.http.parameters import no_others, one_of
 from penstock.gateway.http.positions import around, read_positions, write_positions
 from penstock.gateway.http.problems import of_failure
@@ -33,36 +32,23 @@ _WAIT_MS: Final = 5_000
 _BYTES_MAX: Final = 512 * 1024
 _RETRY_MS: Final = 1_000  # when a browser comes back
 _CHUNK_BYTES: Final = 64 * 1024
-_LOOK_S: Final = 1.0
-_LOOKS_PER_BEAT: Final = 15
-_STUCK_S: Final = 300.0  # a reader that takes nothing for so long is not there any more
 
 PATHS: Final[Paths] = {
     "/topics/{topic}/stream": {
-        "get": {
-            "operationId": "stream",
-            "summary": "Follow a topic with server-sent events",
-            "parameters": [
-                {"$ref": "#/components/parameters/topic"},
-                {"$ref": "#/components/parameters/partition"},
-                {"$ref": "#/components/parameters/partitions"},
-                {"$ref": "#/components/parameters/from"},
-                {"$ref": "#/components/parameters/isolation"},
-                {"$ref": "#/components/parameters/format"},
-                {"$ref": "#/components/parameters/last_event_id"},
-                {"$ref": "#/components/parameters/Last-Event-ID"},
-            ],
-            "responses": {
-                "200": {
-                    "description": (
-                        "Events: `ready` once, then one without a name for each record, with a Record as data; "
-                        "`problem` before a stream that fails ends. Ids are positions"
-                    ),
-                    "content": {"text/event-stream": {"schema": {"type": "string"}}},
-                },
-                "default": {"$ref": "#/components/responses/Problem"},
+        "get": operation(
+            "stream",
+            "Follow a topic with server-sent events",
+            {
+                "200": content(
+                    "Events: `ready` once, then one without a name for each record, with a Record as data; "
+                    "`problem` before a stream that fails ends. Ids are positions",
+                    {"type": "string"},
+                    "text/event-stream",
+                ),
+                "default": PROBLEM,
             },
-        }
+            parameters=["topic", *_PARAMETERS, "Last-Event-ID"],
+        )
     }
 }
 
@@ -75,11 +61,8 @@ def routes(app: web.Application) -> None:
     async def stream(request: web.Request) -> web.StreamResponse:
         task = asyncio.current_task()
         assert task is not None
-        clients = request.app[CLIENTS]
-        authorization = request.headers.get("Authorization")
-        with opened.counted(clients.who(authorization, request.remote), task):
-            async with clients.lent(authorization, request.remote) as client:
-                return await _stream(request, client)
+        async with counted_client(request, opened, task) as client:
+            return await _stream(request, client)
 
     async def end_all(_app: web.Application) -> None:
         for task in opened:
@@ -101,25 +84,22 @@ async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
         partition_bytes_max=_BYTES_MAX,
         reads_committed_only=isolation == "read_committed",
     )
-    events = Events(request)
-    await events.begin()
     reader = Reader(client.branch(), limits)
     reader.assign({TopicPartition(topic, number): offset for number, offset in positions.items()})
     first = write_positions(positions)
-    try:
+
+    async def body(events: Events) -> None:
         await events.send(b"retry: %d\n" % _RETRY_MS + event("ready", first, {"positions": first}))
-        await _first_failure(_deliver(reader, events, positions, form), events.watch())
-    except ConnectionError:
-        pass  # the reader has gone
-    except Exception as failure:
+        await _deliver(reader, events, positions, form)
+
+    def last_event(failure: Exception) -> bytes | None:
         problem = of_failure(failure)
-        if problem is None:
-            raise
-        with contextlib.suppress(ConnectionError):
-            await events.send(event("problem", None, problem.document()))
+        return None if problem is None else event("problem", None, problem.document())
+
+    try:
+        return await send_events(request, body, last_event)
     finally:
         await reader.close()
-    return events.response
 
 
 async def _start(client: Client, topic: str, request: web.Request) -> dict[int, int]:
@@ -148,7 +128,7 @@ async def _check_there(client: Client, topic: str, positions: Mapping[int, int])
             )
 
 
-async def _deliver(reader: Reader, events: "Events", positions: dict[int, int], form: str) -> None:
+async def _deliver(reader: Reader, events: Events, positions: dict[int, int], form: str) -> None:
     """Send all records as events, and advance `positions`."""
     while True:
         for where, fetched in (await reader.next()).items():
@@ -168,65 +148,3 @@ async def _deliver(reader: Reader, events: "Events", positions: dict[int, int], 
             positions[where.partition] = fetched.next_offset
             if chunk:
                 await events.send(b"".join(chunk))
-
-
-async def _first_failure(*endless: Coroutine[Any, Any, None]) -> None:
-    """Run endless coroutines until one of them fails, and raise its failure."""
-    tasks = [asyncio.ensure_future(each) for each in endless]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def event(name: str | None, event_id: str | None, data: Mapping[str, Any]) -> bytes:
-    """One event; JSON has no line breaks of its own, so its data is one line."""
-    lines = [] if name is None else [b"event: " + name.encode()]
-    if event_id is not None:
-        lines.append(b"id: " + event_id.encode())
-    lines += [b"data: " + msgspec.json.encode(data), b"", b""]
-    return b"\n".join(lines)
-
-
-class Events:
-    """The answer that events are written to, with comments in between that keep the connection alive."""
-
-    __slots__ = ("_request", "_writing", "response")
-
-    def __init__(self, request: web.Request) -> None:
-        self._request = request
-        self._writing = asyncio.Lock()
-        self.response = web.StreamResponse(
-            headers={
-                "Content-Type": "text/event-stream; charset=utf-8",
-                "Cache-Control": "no-store",
-                "X-Accel-Buffering": "no",  # a proxy must not wait for more
-                "X-Content-Type-Options": "nosniff",
-            }
-        )
-
-    async def begin(self) -> None:
-        await self.response.prepare(self._request)
-
-    async def send(self, data: bytes) -> None:
-        async with self._writing:
-            try:
-                async with asyncio.timeout(_STUCK_S):
-                    await self.response.write(data)
-            except TimeoutError:
-                raise ConnectionResetError("the reader takes nothing") from None
-
-    async def watch(self) -> None:
-        """Send a comment now and then. Raises when the reader has gone, which in silence nothing else notices."""
-        while True:
-            for _ in range(_LOOKS_PER_BEAT):
-                await asyncio.sleep(_LOOK_S)
-                transport = self._request.transport
-                if transport is None or transport.is_closing():
-                    raise ConnectionResetError("the reader has gone")
-            if not self._writing.locked():  # else something is on its way that shows the same
-                await self.send(b": still here\n\n")

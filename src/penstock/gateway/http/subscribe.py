@@ -14,8 +14,9 @@ import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from penstock.client.aio import Client
-from penstock.gateway.http.app import CLIENTS, Paths
-from penstock.gateway.http.opened import Opened
+from penstock.console.events import first_done
+from penstock.gateway.http.app import PROBLEM, Paths, operation
+from penstock.gateway.http.opened import Opened, counted_client
 from penstock.gateway.http.parameters import integer, no_others, one_of
 from penstock.gateway.http.problems import Problem, bad_request, of_failure
 from penstock.gateway.http.read import ISOLATIONS
@@ -35,18 +36,15 @@ _UPGRADE_REQUIRED: Final = 426
 
 PATHS: Final[Paths] = {
     "/groups/{group}/subscribe": {
-        "get": {
-            "operationId": "subscribe",
-            "summary": "Consume topics as a member of a group, over a WebSocket",
-            "parameters": [
-                {"$ref": "#/components/parameters/group"},
-                *({"$ref": f"#/components/parameters/{name}"} for name in _PARAMETERS),
-            ],
-            "responses": {
+        "get": operation(
+            "subscribe",
+            "Consume topics as a member of a group, over a WebSocket",
+            {
                 "101": {"description": "A WebSocket; its messages are described in docs/gateway.md"},
-                "default": {"$ref": "#/components/responses/Problem"},
+                "default": PROBLEM,
             },
-        }
+            parameters=["group", *_PARAMETERS],
+        )
     }
 }
 
@@ -66,11 +64,8 @@ def routes(app: web.Application) -> None:
         )
         if not socket.can_prepare(request):
             raise Problem(_UPGRADE_REQUIRED, "This is a WebSocket: ask for the upgrade.")
-        clients = request.app[CLIENTS]
-        authorization = request.headers.get("Authorization")
-        with opened.counted(clients.who(authorization, request.remote), socket):
-            async with clients.lent(authorization, request.remote) as client:
-                return await _subscribe(request, socket, client)
+        async with counted_client(request, opened, socket) as client:
+            return await _subscribe(request, socket, client)
 
     async def end_all(_app: web.Application) -> None:
         closing = [
@@ -124,20 +119,12 @@ async def _converse(socket: web.WebSocketResponse, subscription: Subscription) -
         async with asyncio.timeout(_STUCK_S):
             await socket.send_str(msgspec.json.encode(message).decode())
 
-    running = asyncio.create_task(subscription.run(send))
-    listening = asyncio.create_task(_listen(socket, subscription, send))
     try:
-        await asyncio.wait((running, listening), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (running, listening):
-            task.cancel()
-        await asyncio.wait((running, listening))
-    for task in (running, listening):
-        failure = None if task.cancelled() else task.exception()
-        if failure is not None:
-            await _end(socket, _first_of(failure), send)
-            return
-    await socket.close()
+        await first_done(subscription.run(send), _listen(socket, subscription, send))
+    except Exception as failure:  # noqa: BLE001  answered there, or raised again
+        await _end(socket, _first_of(failure), send)
+    else:
+        await socket.close()
 
 
 async def _listen(socket: web.WebSocketResponse, subscription: Subscription, send: Any) -> None:
@@ -167,7 +154,6 @@ async def _end(socket: web.WebSocketResponse, failure: BaseException, send: Any)
 
 
 def _first_of(failure: BaseException) -> BaseException:
-    """The first exception of a task group."""
     while isinstance(failure, BaseExceptionGroup):
         failure = failure.exceptions[0]
     return failure

@@ -26,12 +26,6 @@ from penstock.gateway.http.subscription_messages import Commit, OffsetForm, Reba
 from penstock.gateway.http.window import Window
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
-from penstock.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-)
 from penstock.protocol.records.record import Record
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -42,13 +36,10 @@ _WAIT_MS: Final = 500
 _BYTES_MAX: Final = 512 * 1024
 _MESSAGE_RECORDS_MAX: Final = 500
 _MESSAGE_BYTES_MAX: Final = 256 * 1024
-_NAMES_LAST: Final = 9  # of OffsetCommit: later versions know topics by id only
 _FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
 
 
 class SubscribeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of a subscription."""
-
     group: str
     topics: tuple[str, ...]
     reset: str = "latest"
@@ -241,31 +232,12 @@ class Subscription:
         }
 
     async def _committed(self, offsets: Sequence[OffsetForm]) -> dict[TopicPartition, int]:
-        by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for each in offsets:
-            partition = OffsetCommitRequestPartition(
-                partition_index=each.partition, committed_offset=each.offset
-            )
-            by_topic.setdefault(each.topic, []).append(partition)
-        response: OffsetCommitResponse = await self._client.request(
-            self._coordinator,
-            OffsetCommitRequest(
-                group_id=self._request.group,
-                generation_id_or_member_epoch=self._membership.epoch,
-                member_id=self._membership.member_id,
-                topics=[
-                    OffsetCommitRequestTopic(name=name, partitions=partitions)
-                    for name, partitions in by_topic.items()
-                ],
-            ),
-            error_of=_retriable_error,
-            version_max=_NAMES_LAST,
+        return await self._client.commit(
+            self._request.group,
+            {each.where: each.offset for each in offsets},
+            member_id=self._membership.member_id,
+            member_epoch=self._membership.epoch,
         )
-        return {
-            TopicPartition(topic.name, each.partition_index): each.error_code
-            for topic in response.topics
-            for each in topic.partitions
-        }
 
     # -- records
 
@@ -285,7 +257,6 @@ class Subscription:
                     await self._send({"type": "records", "records": records})
 
     async def _wait_for_room(self) -> None:
-        """Wait while the window of unacknowledged records is full."""
         while self._window.room <= 0:
             self._room.clear()
             try:
@@ -308,14 +279,3 @@ class Subscription:
             self._window.sent(where, record.offset)
             records.append(record_form(where.topic, where.partition, record, self._request.form))
         return records
-
-
-def _retriable_error(response: OffsetCommitResponse) -> int:
-    """An error of the coordinator itself is every partition's, and is the one to retry."""
-    retriable = (
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    )
-    codes = (each.error_code for topic in response.topics for each in topic.partitions)
-    return next((code for code in codes if code in retriable), 0)

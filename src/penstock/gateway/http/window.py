@@ -32,5 +32,4 @@ class Window:
             self.unacknowledged -= 1
 
     def forget(self, where: TopicPartition) -> None:
-        """The partition was revoked."""
         self.unacknowledged -= len(self._sent.pop(where, ()))

@@ -1,4 +1,4 @@
-"""What a group that assigns in epochs (KIP-848, KIP-932) needs to know to handle a request."""
+"""The context in which a group that assigns in epochs (KIP-848, KIP-932) handles a request."""
 
 from typing import Generic, TypeVar
 
@@ -18,6 +18,18 @@ class EpochGroupSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The least time between two target assignments (KIP-1263): members that join together cost one assignment."""
 
 
+class ConsumerSettings(EpochGroupSettings, frozen=True, kw_only=True):
+    assignors: tuple[str, ...] = ("uniform", "range")
+    """The assignors that members may select; the first is the default."""
+    allows_upgrade: bool = True
+    allows_downgrade: bool = True
+    classic_size_max: int = 2**31 - 1
+
+
+class ShareSettings(EpochGroupSettings, frozen=True, kw_only=True):
+    size_max: int = 200
+
+
 S = TypeVar("S", bound=EpochGroupSettings)
 
 
@@ -30,3 +42,7 @@ class GroupContext(msgspec.Struct, Generic[S], frozen=True):
         """The ids of those topics that exist."""
         topics = self.image.topics
         return frozenset(topics[name].topic_id for name in names if name in topics)
+
+
+ConsumerContext = GroupContext[ConsumerSettings]
+ShareContext = GroupContext[ShareSettings]

@@ -9,6 +9,7 @@ import abc
 import copy
 import enum
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -17,8 +18,8 @@ import msgspec
 from penstock.groups.base.assignment import NOTHING, Assignment, topic_messages
 from penstock.groups.base.instant import Instant
 from penstock.groups.base.member import EpochMember
-from penstock.groups.base.record_codec import GroupRecord
 from penstock.groups.base.timers import MemberTimers
+from penstock.protocol.coordinator_records import TypedRecord
 
 M = TypeVar("M", bound=EpochMember)
 
@@ -80,9 +81,9 @@ class EpochGroup(abc.ABC, Generic[M]):
         self.must_refresh = True
         """A subscribed topic may have been created, changed or deleted: the next heartbeat checks that."""
         self.timers = MemberTimers()
-        self.outbox: list[GroupRecord] = []
+        self.outbox: list[TypedRecord] = []
         self._before: dict[str, Any] = {}  # the recorded attributes before the outbox
-        self._subscriber_counts: dict[str, int] = {}  # members that subscribe to a topic by name
+        self._subscriber_counts: Counter[str] = Counter()  # members that subscribe to a topic by name
 
     # -- records --------------------------------------------------------------------------------------
 
@@ -97,7 +98,7 @@ class EpochGroup(abc.ABC, Generic[M]):
         self.apply(key, value)
         self.outbox.append((key, value))
 
-    def take_outbox(self) -> list[GroupRecord]:
+    def take_outbox(self) -> list[TypedRecord]:
         """Return the changes, which the log has or is about to have."""
         taken, self.outbox = self.outbox, []
         self._before = {}
@@ -117,7 +118,7 @@ class EpochGroup(abc.ABC, Generic[M]):
         """Start the session timeouts of a group that was loaded from the log."""
 
     @abc.abstractmethod
-    def tombstones(self) -> Iterator[GroupRecord]:
+    def tombstones(self) -> Iterator[TypedRecord]:
         """Return the records that delete the group from the log."""
 
     def _apply_group(self, _key: Any, value: Any) -> None:
@@ -180,11 +181,9 @@ class EpochGroup(abc.ABC, Generic[M]):
 
     def _count_subscriber(self, member: M, by: int) -> None:
         for name in member.topic_names:
-            count = self._subscriber_counts.get(name, 0) + by
-            if count:
-                self._subscriber_counts[name] = count
-            else:
-                self._subscriber_counts.pop(name, None)
+            self._subscriber_counts[name] += by
+            if not self._subscriber_counts[name]:
+                del self._subscriber_counts[name]
 
     # -- changes --------------------------------------------------------------------------------------
 

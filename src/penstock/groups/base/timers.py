@@ -9,7 +9,7 @@ NEVER = math.inf
 
 
 class Awaited(enum.Enum):
-    """What a member has to do before a deadline."""
+    """The action that a member must take before a deadline."""
 
     HEARTBEAT = enum.auto()  # within the session timeout
     REVOCATION = enum.auto()  # of partitions, within the rebalance timeout

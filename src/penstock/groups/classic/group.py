@@ -6,6 +6,7 @@ instructions for its caller in `outbox`. A group waits by deadlines: `wake_at_ms
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 
 import msgspec
@@ -27,7 +28,7 @@ class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
     size_max: int = 2**31 - 1
     initial_rebalance_delay_ms: int = 3000
     new_member_timeout_ms: int = 5 * 60 * 1000
-    """How long the join of a member without an id is parked: nothing shows whether its client is still there."""
+    """The time that the join of a member without an id is parked: nothing shows whether its client is still there."""
 
 
 class InitialDelay(msgspec.Struct, frozen=True, gc=False):
@@ -64,8 +65,8 @@ class ClassicGroup:
     wake_at_ms: float = NEVER
     outbox: list[Instruction] = field(default_factory=list)
     joining_count: int = 0
-    """How many members wait for the rebalance with a parked join."""
-    _supporter_counts: dict[str, int] = field(default_factory=dict)  # members that support a protocol
+    """The number of members that wait for the rebalance with a parked join."""
+    _supporter_counts: Counter[str] = field(default_factory=Counter)  # members that support a protocol
 
     # -- state ----------------------------------------------------------------------------------------
 
@@ -167,10 +168,7 @@ class ClassicGroup:
         """Return the protocol with most votes among those that every member supports."""
         count = len(self.members)
         candidates = {name for name, supporters in self._supporter_counts.items() if supporters == count}
-        votes: dict[str, int] = {}
-        for member in self.members.values():
-            vote = member.vote(candidates)
-            votes[vote] = votes.get(vote, 0) + 1
+        votes = Counter(member.vote(candidates) for member in self.members.values())
         return max(votes, key=lambda name: votes[name])
 
     def read_subscriptions(self) -> None:
@@ -188,11 +186,9 @@ class ClassicGroup:
 
     def _count_protocols(self, protocols: Protocols, by: int) -> None:
         for name, _ in protocols:
-            count = self._supporter_counts.get(name, 0) + by
-            if count:
-                self._supporter_counts[name] = count
-            else:
-                self._supporter_counts.pop(name, None)
+            self._supporter_counts[name] += by
+            if not self._supporter_counts[name]:
+                del self._supporter_counts[name]
 
     # -- waiting and answering ------------------------------------------------------------------------
 

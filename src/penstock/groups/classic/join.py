@@ -1,4 +1,4 @@
-"""JoinGroup to a classic group: admits or refuses a member, gives it an id, and starts a rebalance."""
+"""JoinGroup to a classic group: admits or refuses a member, assigns it an id, and starts a rebalance."""
 
 import msgspec
 

@@ -1,6 +1,6 @@
 """The states of a classic group, and every transition between them.
 
-Empty                has no members; exists as long as it has offsets. Also a group that only commits offsets.
+Empty                has no members; exists while it has offsets. Also a group that only commits offsets.
 PreparingRebalance   parks joins until all known members have joined or the rebalance times out.
 CompletingRebalance  has a new generation and waits for its leader's assignment; syncs are parked.
 Stable               every member can get its assignment.

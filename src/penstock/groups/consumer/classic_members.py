@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from penstock.groups.base.context import ConsumerContext
 from penstock.groups.base.errors import GroupError, unknown_member
 from penstock.groups.base.member import Client
 from penstock.groups.base.timers import Awaited
 from penstock.groups.classic.group import refused_join
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
 from penstock.groups.consumer import membership
-from penstock.groups.consumer.context import ConsumerContext
 from penstock.groups.consumer.embedded import by_topic_id, decode_subscription, encode_assignment
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.heartbeat import advance, check_room

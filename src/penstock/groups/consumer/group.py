@@ -1,6 +1,6 @@
 """The data of a KIP-848 group.
 
-Pure. The timers, `must_refresh` and `unmatched_topics` are not in the log; they are reset by `resume`.
+No I/O. The timers, `must_refresh` and `unmatched_topics` are not in the log; they are reset by `resume`.
 """
 
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.groups.base.assignment import NOTHING
 from penstock.groups.base.epoch_group import EpochGroup, GroupState
 from penstock.groups.base.instant import Instant
-from penstock.groups.base.record_codec import GroupRecord
 from penstock.groups.base.timers import Awaited
 from penstock.groups.consumer import records
 from penstock.groups.consumer.member import Holding, Member, assignment_in
 from penstock.groups.consumer.reconcile import Goal
 from penstock.groups.consumer.records import PartitionMetadataKey, RegexKey, ResolvedRegex
 from penstock.groups.consumer.states import MemberState
+from penstock.protocol.coordinator_records import TypedRecord
 
 
 class ConsumerGroup(EpochGroup[Member]):
@@ -110,7 +110,7 @@ class ConsumerGroup(EpochGroup[Member]):
         if member.topic_regex in self.regexes and not self.has_subscriber(member.topic_regex):
             self.put_regex(member.topic_regex, None)
 
-    def tombstones(self) -> Iterator[GroupRecord]:
+    def tombstones(self) -> Iterator[TypedRecord]:
         for member_id in self.members:
             yield self._key(self.types.progress, member_id), None
         for member_id in self.target.keys() | self.members.keys():

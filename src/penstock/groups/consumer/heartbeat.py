@@ -9,11 +9,11 @@ import msgspec
 
 from penstock.config.patterns.syntax import InvalidPattern
 from penstock.groups.base.assignment import Assignment, topic_messages
+from penstock.groups.base.context import ConsumerContext, ConsumerSettings
 from penstock.groups.base.errors import GroupError, fenced_member, group_full, require, unknown_member
 from penstock.groups.base.member import JOIN_EPOCH, LEAVE_EPOCH, Client
 from penstock.groups.base.timers import Awaited
 from penstock.groups.consumer import membership, targets
-from penstock.groups.consumer.context import ConsumerContext, ConsumerSettings
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import LEAVE_STATIC_EPOCH, Member, assignment_in
 from penstock.groups.consumer.reconcile import reconcile

@@ -8,15 +8,8 @@ import msgspec
 from penstock.groups.base.assignment import Assignment
 from penstock.groups.base.member import EpochMember
 from penstock.groups.consumer.states import MemberState
-from penstock.protocol.messages.consumer_group_current_member_assignment_record import (
-    ConsumerGroupCurrentMemberAssignmentValue,
-    TopicPartitions,
-)
-from penstock.protocol.messages.consumer_group_member_metadata_record import (
-    ClassicMemberMetadata,
-    ClassicProtocol,
-    ConsumerGroupMemberMetadataValue,
-)
+from penstock.protocol.messages import consumer_group_current_member_assignment_record as progress_record
+from penstock.protocol.messages import consumer_group_member_metadata_record as metadata_record
 
 Holding = Mapping[bytes, Mapping[int, int]]
 """Partitions by topic id, each with the epoch in which it was assigned."""
@@ -51,14 +44,16 @@ class Member(EpochMember, frozen=True, kw_only=True):
         """Whether a static member has left temporarily: it keeps its partitions until its session times out."""
         return self.epoch == LEAVE_STATIC_EPOCH
 
-    def metadata(self) -> ConsumerGroupMemberMetadataValue:
+    def metadata(self) -> metadata_record.ConsumerGroupMemberMetadataValue:
         classic = None
         if self.classic is not None:
-            classic = ClassicMemberMetadata(
+            classic = metadata_record.ClassicMemberMetadata(
                 session_timeout_ms=self.classic.session_timeout_ms,
-                supported_protocols=[ClassicProtocol(name=n, metadata=m) for n, m in self.classic.protocols],
+                supported_protocols=[
+                    metadata_record.ClassicProtocol(name=n, metadata=m) for n, m in self.classic.protocols
+                ],
             )
-        return ConsumerGroupMemberMetadataValue(
+        return metadata_record.ConsumerGroupMemberMetadataValue(
             instance_id=self.instance_id,
             rack_id=self.rack_id,
             client_id=self.client_id,
@@ -84,8 +79,8 @@ class Member(EpochMember, frozen=True, kw_only=True):
             classic=classic,
         )
 
-    def progress(self) -> ConsumerGroupCurrentMemberAssignmentValue:
-        return ConsumerGroupCurrentMemberAssignmentValue(
+    def progress(self) -> progress_record.ConsumerGroupCurrentMemberAssignmentValue:
+        return progress_record.ConsumerGroupCurrentMemberAssignmentValue(
             member_epoch=self.epoch,
             previous_member_epoch=self.previous_epoch,
             state=self.state,
@@ -110,14 +105,16 @@ class Member(EpochMember, frozen=True, kw_only=True):
 _KNOWN_STATES = frozenset(MemberState)
 
 
-def _encode_holding(holding: Holding) -> list[TopicPartitions]:
+def _encode_holding(holding: Holding) -> list[progress_record.TopicPartitions]:
     return [
-        TopicPartitions(topic_id=topic_id, partitions=list(epochs), assignment_epochs=list(epochs.values()))
+        progress_record.TopicPartitions(
+            topic_id=topic_id, partitions=list(epochs), assignment_epochs=list(epochs.values())
+        )
         for topic_id, epochs in sorted((t, dict(sorted(e.items()))) for t, e in holding.items())
     ]
 
 
-def _decode_holding(topics: Collection[TopicPartitions], epoch: int) -> Holding:
+def _decode_holding(topics: Collection[progress_record.TopicPartitions], epoch: int) -> Holding:
     """Older records have no assignment epochs. The member's own epoch is never too early."""
     return {
         each.topic_id: dict(

@@ -3,11 +3,11 @@
 import msgspec
 
 from penstock.groups.base.assignment import NOTHING
+from penstock.groups.base.context import ConsumerContext
 from penstock.groups.base.errors import GroupError, unknown_member
 from penstock.groups.base.member import JOIN_EPOCH
 from penstock.groups.base.timers import Awaited
 from penstock.groups.base.topics import hash_topics
-from penstock.groups.consumer.context import ConsumerContext
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import LEAVE_STATIC_EPOCH, Member
 from penstock.protocol.errors import ErrorCode

@@ -6,13 +6,13 @@ its partitions, so that no record is skipped or read twice.
 """
 
 from penstock.groups.base.assignment import NOTHING
+from penstock.groups.base.context import ConsumerContext, ConsumerSettings
 from penstock.groups.base.errors import GroupError, group_full
 from penstock.groups.base.topics import hash_topics
 from penstock.groups.classic.group import ClassicGroup, GroupSettings
 from penstock.groups.classic.member import Member as ClassicMember
 from penstock.groups.classic.states import State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
-from penstock.groups.consumer.context import ConsumerContext, ConsumerSettings
 from penstock.groups.consumer.embedded import decode_assignment, decode_subscription, encode_assignment
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import ClassicProtocols, Holding, Member, assignment_in

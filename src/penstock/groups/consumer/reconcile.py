@@ -1,6 +1,6 @@
 """One step of a member towards its target (KIP-848): revoke partitions of other members, then take the free ones.
 
-Pure. A partition moves in this order: its owner receives an assignment without it, confirms the revocation in a
+No I/O. A partition moves in this order: its owner receives an assignment without it, confirms the revocation in a
 heartbeat, and only then does the next owner get it. So two members never own a partition at the same time.
 """
 

@@ -1,4 +1,5 @@
-"""The records of a KIP-848 group in `__consumer_offsets`, in Kafka's format, framed as `base.record_codec` describes.
+"""The records of a KIP-848 group in `__consumer_offsets`, in Kafka's format, framed as `protocol.coordinator_records`
+describes.
 
 3   ConsumerGroupMetadata                  the group epoch, and a hash of the subscribed topics (KIP-1101)
 4   ConsumerGroupPartitionMetadata         written by brokers before KIP-1101; read, and then deleted
@@ -12,7 +13,7 @@
 from typing import Final
 
 from penstock.groups.base.epoch_group import RecordType, RecordTypes
-from penstock.groups.base.record_codec import RecordCodec
+from penstock.protocol.coordinator_records import RecordCodec
 from penstock.protocol.messages import consumer_group_current_member_assignment_record as progress
 from penstock.protocol.messages import consumer_group_member_metadata_record as member
 from penstock.protocol.messages import consumer_group_metadata_record as group

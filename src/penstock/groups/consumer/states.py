@@ -4,7 +4,7 @@ STABLE                has every partition of its target.
 UNREVOKED_PARTITIONS  has to revoke partitions and has not confirmed it yet; it stays in its epoch.
 UNRELEASED_PARTITIONS is in the target's epoch, but other members still own partitions of its target.
 
-A group has no transitions of its own: its state follows from the states of its members.
+A group has no separate transitions: its state follows from the states of its members.
 """
 
 import enum

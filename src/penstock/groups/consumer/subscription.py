@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from penstock.config.patterns.automaton import Pattern
 from penstock.config.patterns.syntax import InvalidPattern
+from penstock.groups.base.context import ConsumerContext
 from penstock.groups.base.topics import hash_topics
-from penstock.groups.consumer.context import ConsumerContext
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import Member
 from penstock.groups.consumer.records import ResolvedRegex
@@ -94,7 +94,7 @@ def _update(group: ConsumerGroup, regex: str, created: set[str], ctx: ConsumerCo
         matching = set(filter(_pattern(regex).matches, created))
     except InvalidPattern as error:  # it was valid when a member sent it, but these names cost too much
         log.warning(
-            "Cannot match new topics against a pattern: %s group=%s pattern=%s", error, group.group_id, regex
+            "Cannot match new topics against a pattern: %s. group=%s pattern=%s", error, group.group_id, regex
         )
         matching = set()
     topics = sorted({name for name in known if name in ctx.image.topics} | matching)

@@ -3,8 +3,8 @@
 from collections import Counter
 
 from penstock.groups.base.assignment import NOTHING, MemberSpec
+from penstock.groups.base.context import ConsumerContext, ConsumerSettings
 from penstock.groups.consumer.assignors import ASSIGNORS
-from penstock.groups.consumer.context import ConsumerContext, ConsumerSettings
 from penstock.groups.consumer.group import ConsumerGroup
 
 

@@ -1,7 +1,7 @@
-"""What the services of KIP-848 groups and of share groups have in common.
+"""Common parts of the services of KIP-848 groups and of share groups.
 
-A service gives the pure groups their log, their clock and their clients. It decides every request at once, on the
-event loop, and then waits for the log: clients see nothing that is not committed.
+A service provides the groups, which do no I/O, with their log, clock and clients. It decides every request at once, on
+the event loop, and then waits for the log: clients see nothing that is not committed.
 """
 
 import abc
@@ -22,8 +22,8 @@ from penstock.groups.base.context import EpochGroupSettings, GroupContext
 from penstock.groups.base.epoch_group import EpochGroup
 from penstock.groups.base.errors import GroupError
 from penstock.groups.base.instant import read_clock
-from penstock.groups.base.record_codec import GroupRecord
 from penstock.groups.shard.shard import GroupShard
+from penstock.protocol.coordinator_records import TypedRecord
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord
 from penstock.runtime.clock import Clock
@@ -61,7 +61,7 @@ class EpochGroupService(abc.ABC, Generic[G, S]):
 
     @staticmethod
     @abc.abstractmethod
-    def encode(record: GroupRecord, now_ms: int) -> NewRecord: ...
+    def encode(record: TypedRecord, now_ms: int) -> NewRecord: ...
 
     @abc.abstractmethod
     def _settings(self, group_id: str) -> S: ...
@@ -185,7 +185,7 @@ class EpochGroupService(abc.ABC, Generic[G, S]):
         self._schedule_timeouts(shard, group)
 
     def _roll_back(self, shard: Shard, group: G, error: CoordinatorError) -> None:
-        log.info("Rolled back a change that the log refused: %s group=%s", error, group.group_id)
+        log.info("Rolled back a change that the log refused: %s. group=%s", error, group.group_id)
         ctx = self.context(group.group_id)
         group.roll_back(ctx.now, ctx.settings.session_timeout_ms)
         if shard.is_loaded and self.groups_in(shard.state).get(group.group_id) is group:

@@ -13,6 +13,7 @@ from penstock.cluster.coordination.change import Change
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import GROUP_VERSION
 from penstock.config.settings import coordinators
+from penstock.groups.base.context import ConsumerContext, ConsumerSettings
 from penstock.groups.base.errors import GroupError
 from penstock.groups.base.instant import read_clock
 from penstock.groups.base.member import JOIN_EPOCH, Client
@@ -20,7 +21,6 @@ from penstock.groups.classic import rebalance
 from penstock.groups.classic.group import ClassicGroup, GroupSettings, refused_join
 from penstock.groups.classic.states import State
 from penstock.groups.consumer import classic_members, heartbeat, membership, migration, records, subscription
-from penstock.groups.consumer.context import ConsumerContext, ConsumerSettings
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import LEAVE_STATIC_EPOCH, Member
 from penstock.groups.services.base import EpochGroupService, Shard, changed_topics

@@ -10,12 +10,7 @@ from penstock.cluster.peers import Peers
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
+from penstock.protocol.messages import list_offsets as wire
 
 TopicPartition = tuple[str, int]
 EndOffsets = dict[TopicPartition, int | ErrorCode]
@@ -55,20 +50,21 @@ class ClusterEndOffsets:
     async def _remote(self, leader: int, partitions: list[TopicPartition]) -> EndOffsets:
         if leader < 0:
             return dict.fromkeys(partitions, ErrorCode.LEADER_NOT_AVAILABLE)
-        request = ListOffsetsRequest(
+        request = wire.ListOffsetsRequest(
             replica_id=_CLIENT,
             topics=[
-                ListOffsetsTopic(
+                wire.ListOffsetsTopic(
                     name=name,
                     partitions=[
-                        ListOffsetsPartition(partition_index=number, timestamp=_LATEST) for _, number in group
+                        wire.ListOffsetsPartition(partition_index=number, timestamp=_LATEST)
+                        for _, number in group
                     ],
                 )
                 for name, group in groupby(sorted(partitions), key=lambda each: each[0])
             ],
         )
         try:
-            response: ListOffsetsResponse = await self._peers.channel(leader).call(
+            response: wire.ListOffsetsResponse = await self._peers.channel(leader).call(
                 _LIST_OFFSETS, _LIST_OFFSETS_VERSION, request
             )
         except (OSError, ProtocolError):

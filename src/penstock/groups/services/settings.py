@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from penstock.config.broker import BrokerConfig
-from penstock.config.property import ConfigError, Property
+from penstock.config.property import Property
 from penstock.config.settings import coordinators, group
+from penstock.groups.base.context import ConsumerSettings, ShareSettings
 from penstock.groups.consumer.assignors import ASSIGNORS
-from penstock.groups.consumer.context import ConsumerSettings
-from penstock.groups.share.context import ShareSettings
+from penstock.share.settings import own_setting
 
 
 def consumer_settings(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerSettings:
@@ -53,12 +53,5 @@ def share_settings(config: BrokerConfig, overrides: Mapping[str, str]) -> ShareS
 def _value(
     config: BrokerConfig, overrides: Mapping[str, str], own: Property[int], broker: Property[int]
 ) -> int:
-    text = overrides.get(own.name)
-    if text is None:
-        return config[broker]
-    try:
-        value = own.parse(text)
-    except ConfigError:
-        return config[broker]  # written by another version
-    assert isinstance(value, int)
-    return value
+    value = own_setting(overrides, own)
+    return config[broker] if value is None else value

@@ -1,4 +1,4 @@
-"""The share groups of a broker. The share coordinator, behind the persister, keeps the state of their partitions."""
+"""The share groups of a broker. The share coordinator keeps their partitions' state; the persister accesses it."""
 
 import asyncio
 import logging
@@ -19,6 +19,7 @@ from penstock.groups.base.assignment import (
     partitions_in,
     union,
 )
+from penstock.groups.base.context import ShareContext, ShareSettings
 from penstock.groups.base.errors import GroupError
 from penstock.groups.base.member import JOIN_EPOCH, LEAVE_EPOCH, Client
 from penstock.groups.services.base import EpochGroupService, Shard, changed_topics
@@ -26,13 +27,9 @@ from penstock.groups.services.end_offsets import EndOffsetSource
 from penstock.groups.services.settings import share_settings
 from penstock.groups.shard.shard import GroupShard
 from penstock.groups.share import heartbeat, records
-from penstock.groups.share.context import ShareContext, ShareSettings
 from penstock.groups.share.group import ShareGroup
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.share_group_heartbeat import (
-    ShareGroupHeartbeatRequest,
-    ShareGroupHeartbeatResponse,
-)
+from penstock.protocol.messages import share_group_heartbeat as wire
 from penstock.runtime.clock import Clock
 from penstock.runtime.completion import Reply
 from penstock.share.state.values import UNINITIALIZED_OFFSET, Persister, PersisterError, SharePartitionKey
@@ -46,7 +43,7 @@ Failures = Mapping[TopicIdPartition, PersisterError]
 class _Join(NamedTuple):
     shard: Shard
     group: ShareGroup
-    request: ShareGroupHeartbeatRequest
+    request: wire.ShareGroupHeartbeatRequest
     client: Client
 
 
@@ -112,8 +109,8 @@ class ShareGroups(EpochGroupService[ShareGroup, ShareSettings]):
     # -- members --------------------------------------------------------------------------------------
 
     def heartbeat(
-        self, shard: Shard, request: ShareGroupHeartbeatRequest, client: Client
-    ) -> ShareGroupHeartbeatResponse | Awaitable[ShareGroupHeartbeatResponse]:
+        self, shard: Shard, request: wire.ShareGroupHeartbeatRequest, client: Client
+    ) -> wire.ShareGroupHeartbeatResponse | Awaitable[wire.ShareGroupHeartbeatResponse]:
         ctx = self.context(request.group_id)
         try:
             heartbeat.check_request(request)
@@ -144,9 +141,9 @@ class ShareGroups(EpochGroupService[ShareGroup, ShareSettings]):
     async def _respond_when_initialized(
         self,
         join: _Join,
-        reply: ShareGroupHeartbeatResponse | Reply[ShareGroupHeartbeatResponse],
+        reply: wire.ShareGroupHeartbeatResponse | Reply[wire.ShareGroupHeartbeatResponse],
         initializations: "Sequence[asyncio.Task[Failures]]",
-    ) -> ShareGroupHeartbeatResponse:
+    ) -> wire.ShareGroupHeartbeatResponse:
         """Let a joining member wait for its partitions, which it would otherwise get with its next heartbeat."""
         shard, group, request, client = join
         response = await reply if isinstance(reply, Reply) else reply
@@ -250,7 +247,7 @@ class ShareGroups(EpochGroupService[ShareGroup, ShareSettings]):
     ) -> None:
         for (topic_id, partition), error in failures.items():
             log.warning(
-                "Cannot initialize a share partition: %s group=%s topic_id=%s partition=%d",
+                "Cannot initialize a share partition: %s. group=%s topic_id=%s partition=%d",
                 error,
                 group.group_id,
                 topic_id.hex(),
@@ -265,8 +262,8 @@ class ShareGroups(EpochGroupService[ShareGroup, ShareSettings]):
     async def delete_state(self, shard: Shard, group: ShareGroup, partitions: Assignment) -> Failures:
         """Have the share coordinator delete partitions. Raises `CoordinatorError` when this broker no longer leads.
 
-        The next group coordinator may have them initialized again, and the share coordinator cannot tell a late
-        request of this one apart: `end` cancels the deletion, and the persister then sends no more requests.
+        The next group coordinator may have them initialized again, and the share coordinator cannot recognize a late
+        request of this one: `end` cancels the deletion, and the persister then sends no more requests.
         """
         if not shard.leads:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
@@ -299,5 +296,5 @@ async def _run_all(work: Mapping[TopicIdPartition, Coroutine[Any, Any, None]]) -
     return failures
 
 
-def _error(code: ErrorCode, message: str | None = None) -> ShareGroupHeartbeatResponse:
-    return ShareGroupHeartbeatResponse(error_code=code, error_message=message)
+def _error(code: ErrorCode, message: str | None = None) -> wire.ShareGroupHeartbeatResponse:
+    return wire.ShareGroupHeartbeatResponse(error_code=code, error_message=message)

@@ -1,7 +1,7 @@
-"""The committed offsets of the groups in one partition of `__consumer_offsets`, and those of open transactions.
+"""The committed offsets of the groups in one partition of `__consumer_offsets`, and offsets in open transactions.
 
-Pure. Every change has its position in the log, because the offset of a transaction that commits later must not replace
-an offset that was written after it.
+No I/O. Every change has its position in the log, because the offset of a transaction that commits later must not
+replace an offset that was written after it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,9 +30,7 @@ class CommittedOffsets:
         self._pending: dict[int, dict[str, TopicOffsets]] = {}  # by producer id, then as above
 
     def get(self, group_id: str, topic: str, partition: int) -> OffsetCommitValue | None:
-        topics = self._by_group.get(group_id)
-        partitions = topics.get(topic) if topics is not None else None
-        committed = partitions.get(partition) if partitions is not None else None
+        committed = self._by_group.get(group_id, {}).get(topic, {}).get(partition)
         return None if committed is None else committed.value
 
     def groups(self) -> Iterable[str]:
@@ -121,10 +119,10 @@ class CommittedOffsets:
 
 def _remove(groups: dict[str, TopicOffsets], key: OffsetCommitKey) -> None:
     """Remove one offset, and containers that become empty."""
-    topics = groups.get(key.group)
-    partitions = topics.get(key.topic) if topics is not None else None
-    if topics is None or partitions is None:
+    topics = groups.get(key.group, {})
+    if key.topic not in topics:
         return
+    partitions = topics[key.topic]
     partitions.pop(key.partition, None)
     if not partitions:
         del topics[key.topic]

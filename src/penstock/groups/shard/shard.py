@@ -1,12 +1,12 @@
 """The state of one partition of `__consumer_offsets`: its groups and their offsets.
 
-Pure. Changes of offsets are returned as a `Change`, which the log gets first; a group writes its own record by an
-instruction. `replay` restores everything from the log.
+No I/O. Offset changes are returned as a `Change`, which is appended to the log before it is applied; a group writes its
+own record through an instruction. `replay` restores the whole state from the log.
 """
 
-import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.cluster.coordination.change import Change, combine_changes
@@ -17,22 +17,21 @@ from penstock.groups.classic.group import ClassicGroup, GroupSettings, restore_g
 from penstock.groups.classic.states import State
 from penstock.groups.consumer import records as consumer_records
 from penstock.groups.consumer.group import ConsumerGroup
+from penstock.groups.shard import records
 from penstock.groups.shard.offsets import NO_PRODUCER_ID, CommittedOffsets
-from penstock.groups.shard.records import decode_group, decode_key, decode_offset, group_record, offset_record
+from penstock.groups.shard.records import group_record, offset_record
 from penstock.groups.share import records as share_records
 from penstock.groups.share.group import ShareGroup
-from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.group_metadata_record import GroupMetadataKey
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.records.record import Record
-
-log = logging.getLogger(__name__)
 
 _DELETED_SHARE_GROUPS_MAX = 10_000
 
 
 class GroupShard:
-    """A group id belongs to one of `groups`, `consumers` and `shares`."""
+    """The state of one partition. A group id is in at most one of `groups`, `consumers` and `shares`."""
 
     __slots__ = ("_deleted_share_epochs", "_order", "_settings", "consumers", "groups", "offsets", "shares")
 
@@ -56,36 +55,33 @@ class GroupShard:
         self._order = record.offset
         if record.key is None:
             return
-        try:
-            self._replay(record, record.key, producer_id)
-        except ProtocolError as error:
-            log.warning("Skipped a malformed record: %s offset=%d", error, record.offset)
-
-    def _replay(self, record: Record, key: bytes, producer_id: int) -> None:
-        stored, value = decode_key(key), record.value
-        if isinstance(stored, OffsetCommitKey):
-            if value is None:
-                self.offsets.remove(stored)
-            else:
-                self._keep(stored, decode_offset(value), producer_id)
-        elif isinstance(stored, GroupMetadataKey):
-            if value is None:
-                self.groups.pop(stored.group, None)
-            else:
-                self.groups[stored.group] = restore_group(stored.group, decode_group(value), self._settings)
-                self.consumers.pop(stored.group, None)
-        elif (consumer_record := consumer_records.decode(key, value)) is not None:
+        key = record.key
+        if (stored := records.decode(key, record.value)) is not None:
+            self._replay_classic(*stored, producer_id)
+        elif (consumer_record := consumer_records.decode(key, record.value)) is not None:
             self._replay_consumer(*consumer_record)
-        elif (share_record := share_records.decode(key, value)) is not None:
+        elif (share_record := share_records.decode(key, record.value)) is not None:
             self._replay_share(*share_record)
             epoch = share_records.last_epoch(record.headers)
-            if value is None and epoch is not None:
+            if record.value is None and epoch is not None:
                 self._remember_deleted_share(share_record[0].group_id, epoch)
+
+    def _replay_classic(self, key: OffsetCommitKey | GroupMetadataKey, value: Any, producer_id: int) -> None:
+        if isinstance(key, OffsetCommitKey):
+            if value is None:
+                self.offsets.remove(key)
+            else:
+                self._keep(key, value, producer_id)
+        elif value is None:
+            self.groups.pop(key.group, None)
+        else:
+            self.groups[key.group] = restore_group(key.group, value, self._settings)
+            self.consumers.pop(key.group, None)
 
     def _replay_consumer(self, key: Any, value: Any) -> None:
         group = self.consumers.get(key.group_id)
         if group is None and value is not None:
-            self.groups.pop(key.group_id, None)  # an empty one that existed for its offsets
+            self.groups.pop(key.group_id, None)  # an empty group that existed only for its offsets
             group = self.consumers[key.group_id] = ConsumerGroup(key.group_id)
         if group is not None:
             group.apply(key, value)
@@ -113,9 +109,9 @@ class GroupShard:
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
 
     def skip_records(self, is_open: IsOpen) -> str:
-        """Fall back to older commits, so that consumers read records again.
+        """Fall back to earlier commits, so that consumers re-read records.
 
-        Pending offsets are dropped, because it is unknown whether their transaction ended in the skipped records.
+        Pending offsets are dropped, because their transaction may have ended in the skipped records.
         """
         self.offsets.drop_pending(is_open)
         return (
@@ -183,9 +179,9 @@ class GroupShard:
             del self.shares[group.group_id]
             self._remember_deleted_share(group.group_id, group.epoch)
 
-        records = [share_records.encode(each, now.wall_ms) for each in group.tombstones()]
-        records[-1] = share_records.with_epoch(records[-1], group.epoch)
-        return Change(records, apply)
+        tombstones = [share_records.encode(each, now.wall_ms) for each in group.tombstones()]
+        tombstones[-1] = share_records.with_epoch(tombstones[-1], group.epoch)
+        return Change(tombstones, apply)
 
     # -- offsets --------------------------------------------------------------------------------------
 
@@ -219,36 +215,37 @@ class GroupShard:
     def delete_topic(self, topic: str, topic_id: bytes, now: Instant) -> Change:
         """Delete the offsets of a deleted topic, so that a new topic of the same name starts without any.
 
-        The new topic may exist already and have offsets of its own, which stay.
+        The new topic may exist already and have offsets already, which are kept.
         """
         return self.delete_offsets(self.offsets.keys_of_topic(topic, topic_id), now)
 
     def expire(self, now: Instant, retention_ms: int) -> Iterator[Change]:
         """Delete expired offsets (KIP-211), and groups that have neither members nor offsets.
 
-        Yields one change for each group. Make one before the next is asked for.
+        Yields one change per group. Apply each change before requesting the next one.
         """
         for group in list(self.groups.values()):
             is_idle = group.state is State.EMPTY and not group.pending_members
             expired = self._expired(group, now, retention_ms)
-            if is_idle and self._has_only(group.group_id, expired):
-                yield combine_changes(
-                    [self.delete_offsets(expired, now), self._delete_classic_group(group, now)]
-                )
-            elif expired:
-                yield self.delete_offsets(expired, now)
+            delete = partial(self._delete_classic_group, group, now) if is_idle else None
+            yield from self._expire(group.group_id, expired, delete, now)
         for consumer in list(self.consumers.values()):
             expired = self._select_expired(consumer, now, retention_ms)
-            if not consumer.members and self._has_only(consumer.group_id, expired):
-                yield combine_changes(
-                    [self.delete_offsets(expired, now), self.delete_consumer_group(consumer, now)]
-                )
-            elif expired:
-                yield self.delete_offsets(expired, now)
+            delete = None if consumer.members else partial(self.delete_consumer_group, consumer, now)
+            yield from self._expire(consumer.group_id, expired, delete, now)
 
-    def _has_only(self, group_id: str, expired: Sequence[OffsetCommitKey]) -> bool:
-        """Whether a group has no other offsets than these."""
-        return len(self.offsets.keys_of(group_id)) == len(expired)
+    def _expire(
+        self,
+        group_id: str,
+        expired: Sequence[OffsetCommitKey],
+        delete: Callable[[], Change] | None,
+        now: Instant,
+    ) -> Iterator[Change]:
+        """Delete expired offsets of a group; with its last offset also the group, if it is idle (`delete` is given)."""
+        if delete is not None and len(self.offsets.keys_of(group_id)) == len(expired):
+            yield combine_changes([self.delete_offsets(expired, now), delete()])
+        elif expired:
+            yield self.delete_offsets(expired, now)
 
     def _expired(self, group: ClassicGroup, now: Instant, retention_ms: int) -> list[OffsetCommitKey]:
         is_without_protocol = group.protocol_type is None

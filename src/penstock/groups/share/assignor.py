@@ -62,7 +62,7 @@ def _distribute(
             readers[partition] += (member_id,)
             unfilled.remove(member_id)
             if len(targets[member_id]) < shares[member_id]:
-                unfilled.append(member_id)  # behind the other members
+                unfilled.append(member_id)  # after the other members
     return targets
 
 

@@ -1,6 +1,6 @@
 """The data of a share group (KIP-932).
 
-Pure. The timers, `must_refresh` and `in_flight` are not in the log; they are reset after a restart.
+No I/O. The timers, `must_refresh` and `in_flight` are not in the log; they are reset after a restart.
 """
 
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from penstock.groups.base.assignment import Assignment
 from penstock.groups.base.epoch_group import EpochGroup, GroupState
 from penstock.groups.base.instant import Instant
-from penstock.groups.base.record_codec import GroupRecord
 from penstock.groups.base.timers import Awaited
 from penstock.groups.share import records
 from penstock.groups.share.member import ShareMember
 from penstock.groups.share.records import StatePartitionsKey
 from penstock.groups.share.state_partitions import StatePartitions, decode_state_partitions
+from penstock.protocol.coordinator_records import TypedRecord
 
 FIRST_EPOCH = 1
 """The epoch before anyone joined, as in Kafka: offsets may be set then, and the share coordinator gets the epoch."""
@@ -49,7 +49,7 @@ class ShareGroup(EpochGroup[ShareMember]):
         if state_partitions != self.state_partitions:
             self.record(StatePartitionsKey(group_id=self.group_id), state_partitions.value())
 
-    def tombstones(self) -> Iterator[GroupRecord]:
+    def tombstones(self) -> Iterator[TypedRecord]:
         for key in (self.types.target_epoch.key, StatePartitionsKey, self.types.group.key):
             yield key(group_id=self.group_id), None
 

@@ -1,34 +1,30 @@
 """ShareGroupHeartbeat to a share group: join, stay, leave.
 
-Pure. Everything that can be rejected is rejected before anything changes. The share coordinator must first initialize
+No I/O. Everything that can be rejected is rejected before anything changes. The share coordinator must first initialize
 partitions that the group has not read yet: `uninitialized` returns them, and members get them afterwards.
 """
 
 import msgspec
 
 from penstock.groups.base.assignment import NOTHING, Assignment, MemberSpec, difference, topic_messages, union
+from penstock.groups.base.context import ShareContext
 from penstock.groups.base.errors import fenced_member, group_full, require, unknown_member
 from penstock.groups.base.member import JOIN_EPOCH, LEAVE_EPOCH, Client
 from penstock.groups.base.timers import Awaited
 from penstock.groups.base.topics import hash_topics
 from penstock.groups.share import assignor
-from penstock.groups.share.context import ShareContext
 from penstock.groups.share.group import ShareGroup
 from penstock.groups.share.member import ShareMember
 from penstock.protocol.messages import share_group_heartbeat as wire
-from penstock.protocol.messages.share_group_heartbeat import (
-    ShareGroupHeartbeatRequest,
-    ShareGroupHeartbeatResponse,
-)
 
-_MEMBER_ID_LENGTH_MAX = 36  # that of a UUID, which clients generate (KIP-1082)
+_MEMBER_ID_LENGTH_MAX = 36  # the length of a UUID, which clients generate (KIP-1082)
 
 
 def is_valid_member_id(member_id: str | None) -> bool:
     return member_id is not None and 0 < len(member_id) <= _MEMBER_ID_LENGTH_MAX
 
 
-def check_request(request: ShareGroupHeartbeatRequest) -> None:
+def check_request(request: wire.ShareGroupHeartbeatRequest) -> None:
     """Reject a request that no group would accept."""
     require(bool(request.member_id.strip()), "MemberId can't be empty.")
     require(bool(request.group_id.strip()), "GroupId can't be empty.")
@@ -39,8 +35,8 @@ def check_request(request: ShareGroupHeartbeatRequest) -> None:
 
 
 def heartbeat(
-    group: ShareGroup, request: ShareGroupHeartbeatRequest, client: Client, ctx: ShareContext
-) -> ShareGroupHeartbeatResponse:
+    group: ShareGroup, request: wire.ShareGroupHeartbeatRequest, client: Client, ctx: ShareContext
+) -> wire.ShareGroupHeartbeatResponse:
     """Handle the heartbeat or the join of a member. `request` has passed `check_request`."""
     if len(group.members) >= ctx.settings.size_max and request.member_id not in group.members:
         raise group_full("share", ctx.settings.size_max)
@@ -61,7 +57,7 @@ def heartbeat(
     if has_assignment:
         topics = topic_messages(member.assigned, wire.TopicPartitions)
         assignment = wire.Assignment(topic_partitions=topics)
-    return ShareGroupHeartbeatResponse(
+    return wire.ShareGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.epoch,
         heartbeat_interval_ms=ctx.settings.heartbeat_interval_ms,
@@ -69,12 +65,12 @@ def heartbeat(
     )
 
 
-def leave(group: ShareGroup, member_id: str, ctx: ShareContext) -> ShareGroupHeartbeatResponse:
+def leave(group: ShareGroup, member_id: str, ctx: ShareContext) -> wire.ShareGroupHeartbeatResponse:
     member = group.members.get(member_id)
     if member is None:
         raise unknown_member(group.group_id, member_id)
     remove(group, [member], ctx)
-    return ShareGroupHeartbeatResponse(member_id=member_id, member_epoch=LEAVE_EPOCH)
+    return wire.ShareGroupHeartbeatResponse(member_id=member_id, member_epoch=LEAVE_EPOCH)
 
 
 def remove(group: ShareGroup, members: list[ShareMember], ctx: ShareContext) -> None:
@@ -97,7 +93,7 @@ def uninitialized(group: ShareGroup, ctx: ShareContext) -> Assignment:
 # -- the member -------------------------------------------------------------------------------------------
 
 
-def _find(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember | None:
+def _find(group: ShareGroup, request: wire.ShareGroupHeartbeatRequest) -> ShareMember | None:
     """Return the member, None for a new one."""
     member = group.members.get(request.member_id)
     if request.member_epoch == JOIN_EPOCH:
@@ -111,7 +107,7 @@ def _find(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember
     return member
 
 
-def _update(member: ShareMember, request: ShareGroupHeartbeatRequest, client: Client) -> ShareMember:
+def _update(member: ShareMember, request: wire.ShareGroupHeartbeatRequest, client: Client) -> ShareMember:
     """Return the member with the fields that the request contains: clients leave out unchanged ones."""
     names = request.subscribed_topic_names
     return msgspec.structs.replace(

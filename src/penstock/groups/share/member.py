@@ -6,10 +6,7 @@ import msgspec
 
 from penstock.groups.base.assignment import NOTHING, Assignment, topic_messages
 from penstock.groups.base.member import EpochMember
-from penstock.protocol.messages.share_group_current_member_assignment_record import (
-    ShareGroupCurrentMemberAssignmentValue,
-    TopicPartitions,
-)
+from penstock.protocol.messages import share_group_current_member_assignment_record as wire
 from penstock.protocol.messages.share_group_member_metadata_record import ShareGroupMemberMetadataValue
 
 _STABLE = 0  # the only state: several members may read a partition, so that no member waits for another
@@ -26,12 +23,12 @@ class ShareMember(EpochMember, frozen=True, kw_only=True):
             subscribed_topic_names=sorted(self.topic_names),
         )
 
-    def progress(self) -> ShareGroupCurrentMemberAssignmentValue:
-        return ShareGroupCurrentMemberAssignmentValue(
+    def progress(self) -> wire.ShareGroupCurrentMemberAssignmentValue:
+        return wire.ShareGroupCurrentMemberAssignmentValue(
             member_epoch=self.epoch,
             previous_member_epoch=self.previous_epoch,
             state=_STABLE,
-            assigned_partitions=topic_messages(self.assigned, TopicPartitions),
+            assigned_partitions=topic_messages(self.assigned, wire.TopicPartitions),
         )
 
     def with_progress(self, value: Any) -> "ShareMember":

@@ -1,4 +1,5 @@
-"""The records of a share group in `__consumer_offsets`, in Kafka's format, framed as `base.record_codec` describes.
+"""The records of a share group in `__consumer_offsets`, in Kafka's format, framed as `protocol.coordinator_records`
+describes.
 
 10  ShareGroupMemberMetadata            the client and the subscription of a member
 11  ShareGroupMetadata                  the group epoch, and a hash of the subscribed topics
@@ -18,7 +19,7 @@ from typing import Final
 import msgspec
 
 from penstock.groups.base.epoch_group import RecordType, RecordTypes
-from penstock.groups.base.record_codec import RecordCodec
+from penstock.protocol.coordinator_records import RecordCodec
 from penstock.protocol.messages import share_group_current_member_assignment_record as progress
 from penstock.protocol.messages import share_group_member_metadata_record as member
 from penstock.protocol.messages import share_group_metadata_record as group

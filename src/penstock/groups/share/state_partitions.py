@@ -1,8 +1,8 @@
 """The share partitions of a group that the share coordinator has, gets and loses: record 15, as a value.
 
 Members get a partition once its state is initialized, so that the leader of the partition finds a state to read. The
-log has what is being initialized before the share coordinator is asked, so that a crash in between leaves no state
-that the group does not know of. The same holds for what is being deleted.
+log records an initialization before the share coordinator is asked, so that a crash in between leaves no state that the
+group does not know of. The same holds for deletions.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,11 +11,7 @@ from typing import Any
 import msgspec
 
 from penstock.groups.base.assignment import Assignment, difference, union
-from penstock.protocol.messages.share_group_state_partition_metadata_record import (
-    ShareGroupStatePartitionMetadataValue,
-    TopicInfo,
-    TopicPartitionsInfo,
-)
+from penstock.protocol.messages import share_group_state_partition_metadata_record as wire
 
 
 class StatePartitions(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,26 +67,26 @@ class StatePartitions(msgspec.Struct, frozen=True, kw_only=True):
 
     # -- the record -----------------------------------------------------------------------------------
 
-    def value(self) -> ShareGroupStatePartitionMetadataValue:
-        return ShareGroupStatePartitionMetadataValue(
+    def value(self) -> wire.ShareGroupStatePartitionMetadataValue:
+        return wire.ShareGroupStatePartitionMetadataValue(
             initializing_topics=self._topics(self.initializing),
             initialized_topics=self._topics(self.initialized),
             deleting_topics=[
-                TopicInfo(topic_id=each, topic_name=self.names.get(each, ""))
+                wire.TopicInfo(topic_id=each, topic_name=self.names.get(each, ""))
                 for each in sorted(self.deleting)
             ],
         )
 
-    def _topics(self, partitions: Assignment) -> list[TopicPartitionsInfo]:
+    def _topics(self, partitions: Assignment) -> list[wire.TopicPartitionsInfo]:
         return [
-            TopicPartitionsInfo(
+            wire.TopicPartitionsInfo(
                 topic_id=topic_id, topic_name=self.names.get(topic_id, ""), partitions=sorted(each)
             )
             for topic_id, each in sorted(partitions.items())
         ]
 
 
-def decode_state_partitions(value: ShareGroupStatePartitionMetadataValue) -> StatePartitions:
+def decode_state_partitions(value: wire.ShareGroupStatePartitionMetadataValue) -> StatePartitions:
     topics: list[Any] = [*value.deleting_topics, *value.initializing_topics, *value.initialized_topics]
     return StatePartitions(
         initializing={each.topic_id: frozenset(each.partitions) for each in value.initializing_topics},

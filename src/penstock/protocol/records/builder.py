@@ -30,8 +30,6 @@ _NULL = b"\x01"  # zigzag of -1
 
 
 class NewRecord(msgspec.Struct, frozen=True):
-    """A record that has no offset yet."""
-
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()

@@ -30,6 +30,9 @@ class ControlType(enum.IntEnum):
     UNKNOWN = -1
 
 
+_TYPES = {each.value: each for each in ControlType}
+
+
 class EndTxnMarker(msgspec.Struct, frozen=True, kw_only=True):
     """The end of one producer's transaction in one partition."""
 
@@ -44,16 +47,14 @@ def control_type(key: bytes | None) -> ControlType:
     version, number = _KEY.unpack_from(key)
     if version < 0:
         raise CorruptRecords(f"a control record of version {version}")
-    try:
-        return ControlType(number)
-    except ValueError:
-        return ControlType.UNKNOWN
+    return _TYPES.get(number, ControlType.UNKNOWN)
 
 
-def decode_end_txn_marker(key: bytes | None, value: bytes | None) -> EndTxnMarker:
+def decode_end_txn_marker(key: bytes | None, value: bytes | None) -> EndTxnMarker | None:
+    """The marker in a control record; None if it does not end a transaction."""
     kind = control_type(key)
     if kind not in (ControlType.ABORT, ControlType.COMMIT):
-        raise CorruptRecords(f"control type {kind.name} does not end a transaction")
+        return None
     if value is None or len(value) < _MARKER.size:
         raise CorruptRecords("a transaction marker with a value that is too short")
     version, coordinator_epoch = _MARKER.unpack_from(value)

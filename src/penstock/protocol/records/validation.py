@@ -10,6 +10,8 @@ differences, each a refusal where Kafka stores something that readers stumble ov
 Nothing in the header is believed before it is checked; compressed records are decompressed, bounded, and walked.
 """
 
+from typing import NoReturn
+
 from penstock.protocol.compression import (
     Buffer,
     Codec,
@@ -51,6 +53,7 @@ from penstock.protocol.records.walk import walk_records
 RECORD_ERRORS_MAX = 1000
 
 _INT64_MAX = 2**63 - 1
+_AS_IT_IS = Rewrite.NONE  # in Python 3.11 it takes a call to get a member of an enum
 
 
 def validate_batch(
@@ -61,24 +64,29 @@ def validate_batch(
     Raises `CheckElsewhere` when the rules leave so large a one to somebody who may take the time.
     What the broker itself appends (`is_from_client=False`) may be a control batch and may lack sequences.
     """
-    header = _check_frame(batch)
+    size_bytes = len(batch)
+    if size_bytes < HEADER_SIZE or batch[MAGIC_POSITION] != MAGIC:
+        _refuse_header(batch)
+    header = BatchHeader(*HEADER.unpack_from(batch))
+    if LOG_OVERHEAD + header.batch_length != size_bytes:
+        _refuse_length(LOG_OVERHEAD + header.batch_length, size_bytes)
     if is_from_client and header.base_offset != 0:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, f"The base offset must be 0, not {header.base_offset}")
-    size_bytes = len(batch)
     if size_bytes > rules.size_bytes_max:
         raise InvalidBatch(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"The batch of {size_bytes} bytes exceeds max.message.bytes, which is {rules.size_bytes_max}",
         )
-    if crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]) != header.crc:
+    view = batch if isinstance(batch, memoryview) else memoryview(batch)
+    if crc32c(view[ATTRIBUTES_POSITION:]) != header.crc:
         raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, "The batch does not match its CRC")
     if size_bytes > rules.segment_bytes_max:
         _refuse_larger_than_segment(size_bytes, rules)
     if is_from_client:
         _check_client_header(header)
 
-    is_plain = not header.attributes & CODEC_MASK
-    records = bytes(memoryview(batch)[HEADER_SIZE:]) if is_plain else _decompressed(batch, header, rules)
+    attributes = header.attributes
+    records = _decompressed(batch, header, rules) if attributes & CODEC_MASK else bytes(view[HEADER_SIZE:])
     try:
         delta_min, delta_max, has_null_key = walk_records(records, header.record_count)
     except CorruptRecords as error:
@@ -86,7 +94,16 @@ def validate_batch(
 
     if rules.is_compacted and has_null_key:
         _refuse_records(records, header, rules, now_ms)
-    max_timestamp = _check_timestamps(records, header, rules, now_ms, (delta_min, delta_max))
+    if rules.is_log_append_time or attributes & LOG_APPEND_TIME_FLAG:
+        least = greatest = _append_time(header, rules, now_ms)
+    else:
+        least, greatest = header.base_timestamp + delta_min, header.base_timestamp + delta_max
+    # As in `_time_range`, without the call: this is done for every batch.
+    if least < now_ms - rules.timestamp_before_max_ms or (
+        greatest > now_ms + rules.timestamp_after_max_ms or greatest > _INT64_MAX
+    ):
+        _refuse_records(records, header, rules, now_ms)
+    max_timestamp = greatest if greatest > NO_TIMESTAMP else NO_TIMESTAMP  # noqa: FURB136  `max` is a call
     return ValidatedBatch(header, max_timestamp, _rewrite_needed(header, rules, max_timestamp), records)
 
 
@@ -107,7 +124,8 @@ def rewrite_batch(batch: Buffer, validated: ValidatedBatch, rules: ValidationRul
     return _recompress(validated, rules)
 
 
-def _check_frame(batch: Buffer) -> BatchHeader:
+def _refuse_header(batch: Buffer) -> NoReturn:
+    """There is no header of magic 2."""
     available = len(batch)
     if available <= MAGIC_POSITION:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, "There must be one record batch for each partition")
@@ -115,14 +133,13 @@ def _check_frame(batch: Buffer) -> BatchHeader:
     if magic != MAGIC:
         code = ErrorCode.INVALID_RECORD if magic < MAGIC else ErrorCode.CORRUPT_MESSAGE
         raise InvalidBatch(code, f"Only record batches of magic 2 are taken, not {magic}")
-    if available < HEADER_SIZE:
-        announced = LOG_OVERHEAD + int.from_bytes(batch[8:LOG_OVERHEAD], "big", signed=True)
-        code = ErrorCode.INVALID_RECORD if announced > available else ErrorCode.CORRUPT_MESSAGE
-        raise InvalidBatch(code, f"{available} bytes are too few for a batch header")
-    header = BatchHeader(*HEADER.unpack_from(batch))
-    size = LOG_OVERHEAD + header.batch_length
-    if size == available:
-        return header
+    announced = LOG_OVERHEAD + int.from_bytes(batch[8:LOG_OVERHEAD], "big", signed=True)
+    code = ErrorCode.INVALID_RECORD if announced > available else ErrorCode.CORRUPT_MESSAGE
+    raise InvalidBatch(code, f"{available} bytes are too few for a batch header")
+
+
+def _refuse_length(size: int, available: int) -> NoReturn:
+    """The header announces another length."""
     if size < HEADER_SIZE:
         raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, f"A batch of {size} bytes is shorter than its header")
     if size > available:
@@ -174,33 +191,16 @@ def _decompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) ->
         raise InvalidBatch(ErrorCode.INVALID_RECORD, f"Malformed batch: {error}") from None
 
 
-def _check_timestamps(
-    records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int, deltas: tuple[int, int]
-) -> int:
-    """The max timestamp to store. Raises when any record's time is not acceptable."""
-    has_append_time = header.attributes & LOG_APPEND_TIME_FLAG
-    if rules.is_log_append_time:
-        if has_append_time:
-            raise InvalidBatch(
-                ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
-            )
+def _append_time(header: BatchHeader, rules: ValidationRules, now_ms: int) -> int:
+    """The time of every record, where either the topic or the batch has the timestamp type LogAppendTime."""
+    if not header.attributes & LOG_APPEND_TIME_FLAG:
         return now_ms
-    if has_append_time:
-        # Kafka takes the header's max timestamp for the time of every record here, then clears the flag.
-        least = greatest = header.max_timestamp
-        if greatest == NO_TIMESTAMP:
-            raise InvalidBatch(
-                ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
-            )
-    else:
-        least = header.base_timestamp + deltas[0]
-        greatest = header.base_timestamp + deltas[1]
-    # As in `_time_range`, without the call: this is done for every batch.
-    if least < now_ms - rules.timestamp_before_max_ms or (
-        greatest > now_ms + rules.timestamp_after_max_ms or greatest > _INT64_MAX
-    ):
-        _refuse_records(records, header, rules, now_ms)
-    return max(NO_TIMESTAMP, greatest)
+    # Kafka takes the header's max timestamp for the time of every record here, then clears the flag.
+    if rules.is_log_append_time or header.max_timestamp == NO_TIMESTAMP:
+        raise InvalidBatch(
+            ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
+        )
+    return header.max_timestamp
 
 
 def _time_range(rules: ValidationRules, now_ms: int) -> tuple[int, int]:
@@ -251,7 +251,7 @@ def _rewrite_needed(header: BatchHeader, rules: ValidationRules, max_timestamp: 
     has_append_time = attributes & LOG_APPEND_TIME_FLAG != 0
     if header.max_timestamp != max_timestamp or has_append_time != rules.is_log_append_time:
         return Rewrite.TIMESTAMPS
-    return Rewrite.NONE
+    return _AS_IT_IS
 
 
 def _recompress(validated: ValidatedBatch, rules: ValidationRules) -> bytes:

@@ -10,8 +10,6 @@ class LoginRefused(Exception):
 
 
 class Granted(msgspec.Struct, frozen=True, kw_only=True):
-    """The authenticated user."""
-
     user: str
     expires_at_ms: int | None = None  # of the wall clock: when the credentials expire
 

@@ -42,7 +42,6 @@ class ListenerLogins:
         self.failed_delay_ms = self._known[network.CONNECTION_FAILED_AUTHENTICATION_DELAY_MS]
 
     def begin(self) -> Login:
-        """The login of a new connection."""
         if self._config() is not self._known:
             self._update()
         return Login(self._mechanisms, self._counts, self._clock)

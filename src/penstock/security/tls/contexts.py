@@ -71,7 +71,7 @@ class FollowedContext:
                 error,
             )
         else:
-            log.info("listener %s uses new certificates", self._listener)
+            log.info("Reloaded the certificates of listener %s", self._listener)
 
 
 def server_context(material: TlsMaterial) -> ssl.SSLContext:

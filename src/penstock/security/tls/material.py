@@ -4,11 +4,12 @@ OpenSSL reads a private key from a file only, so one that is not in a PEM file i
 once; a key of a PKCS #12 file is written under a random password.
 """
 
+import contextlib
 import os
 import secrets
 import ssl
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -121,41 +122,40 @@ def load_key(context: ssl.SSLContext, material: TlsMaterial) -> None:
     """Give the context this broker's key and certificates. Raises `TlsUnusable`."""
     store = material.key_store
     password = material.key_password or store.password
-    if store.pem is not None:
-        _guarded(lambda: _load_written(context, store.pem or "", password), "ssl.keystore.key")
-    elif store.location is None:
+    if store.pem is None and store.location is None:
         raise TlsUnusable(
             "there is no key: set ssl.keystore.location to a PEM file with the key and its certificates"
         )
-    elif store.kind == "PEM":
-        location = store.location
-        # Asked for only when the key is encrypted; an empty answer is an error instead of a prompt.
-        _guarded(lambda: context.load_cert_chain(location, password=lambda: password or ""), location)
-    else:
-        _guarded(lambda: _load_pkcs12_key(context, store, password), store.location)
+    with _unusable("ssl.keystore.key" if store.location is None or store.pem else store.location):
+        if store.pem is not None:
+            _load_written(context, store.pem, password)
+        elif store.kind == "PEM":
+            # Asked for only when the key is encrypted; an empty answer is an error instead of a prompt.
+            context.load_cert_chain(store.location or "", password=lambda: password or "")
+        else:
+            _load_pkcs12_key(context, store, password)
 
 
 def load_trust(context: ssl.SSLContext, store: Store) -> None:
     """Give the context the authorities to trust; those of the system when the settings name none."""
-    if store.pem is not None:
-        pem = store.pem
-        _guarded(lambda: context.load_verify_locations(cadata=pem), "ssl.truststore.certificates")
-    elif store.location is None:
-        context.load_default_certs(
-            ssl.Purpose.CLIENT_AUTH
-            if context.protocol == ssl.PROTOCOL_TLS_SERVER
-            else ssl.Purpose.SERVER_AUTH
-        )
-    elif store.kind == "PEM":
-        location = store.location
-        _guarded(lambda: context.load_verify_locations(location), location)
-    else:
-        _guarded(lambda: _load_pkcs12_trust(context, store), store.location)
+    if store.pem is None and store.location is None:
+        is_server = context.protocol == ssl.PROTOCOL_TLS_SERVER
+        context.load_default_certs(ssl.Purpose.CLIENT_AUTH if is_server else ssl.Purpose.SERVER_AUTH)
+        return
+    with _unusable("ssl.truststore.certificates" if store.location is None or store.pem else store.location):
+        if store.pem is not None:
+            context.load_verify_locations(cadata=store.pem)
+        elif store.kind == "PEM":
+            context.load_verify_locations(store.location)
+        else:
+            _load_pkcs12_trust(context, store)
 
 
-def _guarded(load: Callable[[], None], where: str) -> None:
+@contextlib.contextmanager
+def _unusable(where: str) -> Iterator[None]:
+    """Turn errors into `TlsUnusable`."""
     try:
-        load()
+        yield
     except ssl.SSLError as error:
         reason = (error.reason or str(error)).replace("_", " ").lower()
         raise TlsUnusable(f"{where}: OpenSSL does not take it ({reason})") from None

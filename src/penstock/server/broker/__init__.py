@@ -1,4 +1,4 @@
-"""A broker: its parts, how they start and stop, and the tasks that run by themselves."""
+"""A broker: its parts, how they start and stop, and its background tasks."""
 
 from penstock.server.broker.broker import Broker, StartFailed
 

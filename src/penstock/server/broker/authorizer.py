@@ -9,15 +9,15 @@ from penstock.config.settings.security import (
     SUPER_USERS,
 )
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER, AclAuthorizer, parse_super_users
-from penstock.security.authorizer import AllowAll, Authorizer
+from penstock.security.authorizer import Authorizer
 
 
 def make_authorizer(controller: Controller) -> Authorizer:
-    """Raises `ConfigError` when the settings name one that there is not."""
+    """Raises `ConfigError` when the settings name an unknown authorizer."""
     config = controller.config
     name = config[AUTHORIZER_CLASS_NAME]
     if not name:
-        return AllowAll()
+        return Authorizer()
     if name != STANDARD_AUTHORIZER:
         raise ConfigError(
             f"authorizer.class.name={name} is not known: leave it empty, or set {STANDARD_AUTHORIZER}"

@@ -1,9 +1,9 @@
-"""A broker's life: put the parts together, start in order, stop in the reverse.
+"""A broker's lifecycle: assemble the parts, start in order, stop in reverse order.
 
-Start: take the data directory, recover its logs, bind, take part in the metadata quorum, register with its leader,
+Start: lock the data directory, recover its logs, bind, join the metadata quorum, register with its leader,
 catch up to the registration, open the partitions, serve.
-Stop: hand leaderships over, end what runs by itself, leave the quorum, accept nobody, answer what is in flight, sync
-and close every log, leave the clean mark.
+Stop: hand leaderships over, end background tasks, leave the quorum, refuse new connections, answer requests in flight,
+sync and close every log, leave the clean-shutdown mark.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 _SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal commit
 _READ_THREADS = 4
-_CHECK_THREADS = 1  # one at a time: what a batch grows to is held in memory
+_CHECK_THREADS = 1  # one at a time: a decompressed batch is held in memory
 _DRAIN_MS_MAX = 10_000
 
 _REFUSALS = (ConfigError, ListenFailed, LogError, MetadataError, RaftError, NotAdmitted, JoinFailed)
@@ -76,10 +76,10 @@ class Broker:
     ) -> None:
         """`join` names members of a running cluster, for a node that has not been part of it yet.
 
-        `secret` is that of the cluster, unless the data directory has it; a new cluster makes one. `find_secret` looks
+        `secret` is the cluster's secret, unless the data directory has it; a new cluster makes one. `find_secret` looks
         for it by the id of the cluster to join.
 
-        `users` are those that a new cluster begins with.
+        `users` are the initial users of a new cluster.
         """
         self._config = config
         self._join = tuple(join)
@@ -97,12 +97,12 @@ class Broker:
 
     @property
     def endpoints(self) -> list[Endpoint]:
-        """Where it listens now."""
+        """The endpoints that it listens on now."""
         return list(self._bound.values())
 
     @property
     def parts(self) -> Parts:
-        """There once it has begun to start, and has opened its logs."""
+        """Available once the start has opened the logs."""
         assert self._parts is not None, "the broker has not been started"
         return self._parts
 
@@ -115,7 +115,7 @@ class Broker:
         return self.services.secret
 
     async def start(self) -> None:
-        """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
+        """Start the broker; it serves when this returns. Raises `StartFailed` with nothing left running."""
         try:
             await self._start()
         except _REFUSALS as error:
@@ -132,16 +132,16 @@ class Broker:
             raise
 
     async def stop(self) -> None:
-        """Stop gracefully: what was acknowledged is synced anyway, but the next start need not recover."""
+        """Stop gracefully: acknowledged records are durable anyway, but the next start need not recover."""
         await self._cleanup.aclose()
 
     async def evicted(self) -> str:
-        """Wait until the cluster has no place for this broker any more, and give the reason. It is to be stopped."""
+        """Wait until the cluster has no place for this broker any more. Returns the reason. The broker must stop."""
         assert self._lifecycle is not None, "it has been started"
         return await self._lifecycle.evicted()
 
     def abandon(self) -> None:
-        """Do nothing of what a stop does: what this broker ran on is gone."""
+        """Skip all steps of a stop: the broker's machine is gone."""
         self._cleanup.pop_all()
 
     def _directory(self) -> str:
@@ -191,7 +191,7 @@ class Broker:
         await lifecycle.start()
 
     async def _make_parts(self) -> Parts:
-        """Open the logs, and make all else that a broker consists of."""
+        """Open the logs, and create all other parts of a broker."""
         ports, config = self._ports, self._config
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
@@ -274,7 +274,7 @@ class Broker:
         self._cleanup.push_async_callback(end)
 
     async def _cluster_to_join(self, dialer: Dialer, own_cluster_id: str | None) -> str | None:
-        """None for a node that joins nobody, or is a member already and returns while those named are down."""
+        """None for a node that joins no cluster, or that is a member already while the named members are down."""
         if not self._join:
             return None
         try:

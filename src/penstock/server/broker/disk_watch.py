@@ -31,7 +31,7 @@ class DiskWatch:
         offload: Offload,
         clock: Clock,
     ) -> None:
-        """`usage` may block. `reserve` gives `penstock.disk.reserve.bytes` as it is now."""
+        """`usage` may block. `reserve` returns the current `penstock.disk.reserve.bytes`."""
         self._directory = os.path.abspath(directory)
         self._space = space
         self._usage = usage
@@ -45,7 +45,7 @@ class DiskWatch:
         space.news.subscribe(self._news.set)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             is_near = self._space.room_bytes < _NEAR_THE_END_BYTES
             await sleep_or(self._clock, _INTERVAL_NEAR_THE_END_MS if is_near else _INTERVAL_MS, self._news)
@@ -53,7 +53,7 @@ class DiskWatch:
             await self.measure()
 
     async def measure(self) -> None:
-        """Measure once, and log what has changed."""
+        """Measure once, and log changes."""
         try:
             usage = await self._offload.run(self._usage)
         except OSError as error:
@@ -85,4 +85,4 @@ class DiskWatch:
                 )
         elif self._was_logged:
             self._was_logged = False
-            log.warning("Disk full no more: %s has %s. Writes have resumed", self._directory, space.figures)
+            log.warning("Disk space recovered on %s; writes resumed: %s", self._directory, space.figures)

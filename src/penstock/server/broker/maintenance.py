@@ -3,9 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.coordination.periodic import PeriodicTasks
 from penstock.cluster.replicas import Replicas
+from penstock.config.property import Property
 from penstock.config.settings import logs, replication
 from penstock.runtime.clock import Clock
 from penstock.storage.cleaner.cleaner import Cleaner
@@ -16,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class MaintenanceTasks:
-    """Each task has its own interval; a failed one is logged and retried after it."""
+    """Each task has its own interval; a failed task is logged and retried after the interval."""
 
     def __init__(
         self, store: LogStore, replicas: Replicas, controller: Controller, cleaner: Cleaner, clock: Clock
@@ -26,51 +29,46 @@ class MaintenanceTasks:
         self._controller = controller
         self._cleaner = cleaner
         self._clock = clock
-        self._tasks: list[asyncio.Task[None]] = []
+        self._periodic = PeriodicTasks(clock)
+        self._cleaning: asyncio.Task[None] | None = None
         self._saved_watermarks: dict[PartitionName, int] = {}
 
     def start(self) -> None:
-        tasks: list[tuple[str, Callable[[], int], Callable[[], Awaitable[None]]]] = [
-            ("checkpoint", self._checkpoint_interval_ms, self._checkpoint),
-            ("producer-expiry", self._expiry_interval_ms, self.expire_producers),
-            ("high watermarks", self._watermarks_interval_ms, self.save_high_watermarks),
-        ]
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._repeat(*each), name=each[0]) for each in tasks]
-        self._tasks.append(loop.create_task(self._cleaner.run(), name="cleaner"))
+        watermarks_interval = replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS
+        for name, prop, task in (
+            ("checkpoint", logs.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, self._checkpoint),
+            ("producer-expiry", logs.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, self.expire_producers),
+            ("high watermarks", watermarks_interval, self.save_high_watermarks),
+        ):
+            interval = partial(self._setting, prop)
+            self._periodic.start(name, interval, partial(self._run, name, interval, task))
+        self._cleaning = asyncio.get_running_loop().create_task(self._cleaner.run(), name="cleaner")
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._cleaning is not None:
+            self._cleaning.cancel()
+            await asyncio.gather(self._cleaning, return_exceptions=True)
+        await self._periodic.stop()
         try:
             await self.save_high_watermarks()
         except OSError as error:  # those on disk are older and still valid
             log.warning("Cannot write the high watermark checkpoint: %s", error.strerror)
 
-    async def _repeat(
-        self, name: str, interval_ms: Callable[[], int], task: Callable[[], Awaitable[None]]
-    ) -> None:
-        while True:
-            await self._clock.sleep(interval_ms())
-            try:
-                await task()
-            except OSError as error:
-                log.warning(
-                    "Maintenance task failed: %s. task=%s retry_ms=%d", error.strerror, name, interval_ms()
-                )
-            except Exception:
-                log.exception("Maintenance task failed. task=%s retry_ms=%d", name, interval_ms())
+    def _setting(self, prop: Property[int]) -> int:
+        return self._controller.config[prop]
 
-    def _checkpoint_interval_ms(self) -> int:
-        return self._controller.config[logs.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS]
+    @staticmethod
+    async def _run(name: str, interval_ms: Callable[[], int], task: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await task()
+        except OSError as error:  # without a traceback
+            log.warning(
+                "Maintenance task failed: %s. task=%s retry_ms=%d", error.strerror, name, interval_ms()
+            )
 
     async def _checkpoint(self) -> None:
         await self._store.checkpoint()
         self._store.release_idle()
-
-    def _expiry_interval_ms(self) -> int:
-        return self._controller.config[logs.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS]
 
     async def expire_producers(self) -> None:
         """Expire idle producers by the current setting, which applies to logs that are opened later too."""
@@ -81,9 +79,6 @@ class MaintenanceTasks:
             if replica.is_open:
                 replica.log.producers.expiration_ms = expiration_ms
                 replica.log.producers.expire(now_ms)
-
-    def _watermarks_interval_ms(self) -> int:
-        return self._controller.config[replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS]
 
     async def save_high_watermarks(self) -> None:
         """Write the high watermarks of replicated partitions; a single replica finds its own in its log.

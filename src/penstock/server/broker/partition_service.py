@@ -1,4 +1,4 @@
-"""The partitions of this broker at work: led or followed, coordinated, and kept in order, as the metadata says."""
+"""Runs the partitions of this broker as the metadata says: leads or follows, coordinates and maintains them."""
 
 import asyncio
 import contextlib
@@ -66,13 +66,13 @@ class PartitionService:
             is_unopened_suspect=store.is_unopened_suspect,
         )
         self._missed: list[MetadataDelta] | None = []
-        """What changed while the partitions were recovered: whoever decided it, for others too, does not wait."""
+        """Metadata changes during partition recovery: their authors do not wait for this broker."""
         self._cleanup = contextlib.AsyncExitStack()
 
     async def start(self, on_lost_records: Callable[[], Awaitable[None]]) -> None:
-        """Take up what the metadata assigns to this broker, and follow it from here on.
+        """Open the partitions that the metadata assigns to this broker, and follow the metadata from here on.
 
-        `on_lost_records` is called when logs lack what they had: before they are led or followed.
+        `on_lost_records` is called when logs have lost records: before they are led or followed.
         """
         services = self._services
         services.replicas.in_sync_changes.subscribe(self._in_sync.note)
@@ -92,7 +92,7 @@ class PartitionService:
         self._cleanup.push_async_callback(maintenance.stop)
         maintenance.start()
         self._cleanup.push_async_callback(services.auto_creation.stop)
-        # Stopped before the server: who waits for a group gets an answer.
+        # Stopped before the server, so that clients waiting for a group get a response.
         self._cleanup.push_async_callback(services.groups.stop)
         services.groups.start()
         self._cleanup.push_async_callback(services.transactions.stop)

@@ -1,4 +1,4 @@
-"""The composition root: a broker's parts, in the order in which each needs those before it."""
+"""The composition root: a broker's parts, in the order of their dependencies."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -190,7 +190,6 @@ class Parts:
         security = self.identity.listeners.get(config.inter_broker_listener)
         return Services(
             clock=clock,
-            random=randomness,
             node_id=node_id,
             cluster_id=self.store.cluster_id,
             controller=controller,

@@ -7,7 +7,7 @@ from penstock.storage.files import FileSystem
 
 
 def known_secret(files: FileSystem, directory: str, given: bytes | None) -> bytes | None:
-    """What the data directory has, or what was given to this broker. Raises `NotAdmitted` when they differ."""
+    """The secret in the data directory, or the one given to this broker. Raises `NotAdmitted` when they differ."""
     stored = read_secret(files, directory)
     if stored is not None and given not in (None, stored):
         raise NotAdmitted(
@@ -18,13 +18,13 @@ def known_secret(files: FileSystem, directory: str, given: bytes | None) -> byte
 
 
 def keep_secret(files: FileSystem, directory: str, secret: ClusterSecret) -> None:
-    """Write it down, if it is known and not there yet."""
+    """Save it, if it is known and not saved yet."""
     if secret.value is not None and read_secret(files, directory) is None:
         write_secret(files, directory, secret.value)
 
 
 def begin_secret(files: FileSystem, directory: str, secret: ClusterSecret, *, is_alone: bool) -> None:
-    """A new cluster makes it. Raises `NotAdmitted` for a member of an older one that has none yet."""
+    """A new cluster makes it. Raises `NotAdmitted` for a member of an older cluster that has no secret yet."""
     if not is_alone:
         raise NotAdmitted(
             f"{directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of this "

@@ -4,7 +4,6 @@ import ipaddress
 import logging
 import struct
 from collections.abc import Awaitable, Callable
-from functools import partial
 from types import CoroutineType
 from typing import Any
 
@@ -28,13 +27,32 @@ _API_VERSIONS = 18
 _ENVELOPE = 58
 
 
+class _Request(RequestContext, kw_only=True):
+    """A request in a handler, and the encoding of its response."""
+
+    route: Route
+    header: RequestHeader
+
+    def finish(self, response: Any) -> Answer:
+        """Charge quotas, encode and count a response: every response of a handler passes here."""
+        services, route, header = self.broker, self.route, self.header
+        if services.quotas.is_active and not route.is_internal:
+            response = services.quotas.settle(self, route.key, response)
+        answer = route.encode(response, header.api_version, header.correlation_id)
+        counts = route.counts
+        counts.request_bytes += self.request_bytes
+        counts.response_bytes += len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
+        counts.seconds.observe((services.clock.monotonic_ms() - self.began_ms) / 1000)
+        return answer
+
+
 class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._routes: dict[int, Route] = {}
 
     def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
-        """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
+        """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot continue."""
         view = memoryview(frame)
         header, position = decode_request_header(view)
         route = self._routes.get(header.api_key) or self._route(header.api_key, peer)
@@ -50,7 +68,7 @@ class Dispatcher:
         request = route.decode(view, version, position)
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
             return Reply.of(self._forward(bytes(frame), peer), is_exclusive=True)
-        ctx = RequestContext(
+        ctx = _Request(
             services,
             peer,
             version,
@@ -58,54 +76,37 @@ class Dispatcher:
             peer.turns.accepted,
             len(frame),
             services.clock.monotonic_ms(),
+            route=route,
+            header=header,
         )
         limit = route.for_brokers
         if limit is not None and not peer.is_broker and limit.is_meant(request, version):
-            services.strangers.note(peer, f"sent {route.name}, which is for brokers of this cluster only")
-            return self._finish(route, header, ctx, limit.refusal(request, route.response_type))
+            services.strangers.note(peer, f"sent {route.name}")
+            return ctx.finish(limit.refusal(request, route.response_type))
         if route.key == _ENVELOPE:
             return Reply.of(self._open_envelope(route, header, request, peer))
-        return self._handle(route, header, ctx, request, frame)
-
-    def _handle(
-        self, route: Route, header: RequestHeader, ctx: RequestContext, request: Any, frame: bytearray
-    ) -> Answer | Reply[Answer]:
-        services = self._services
         if log.isEnabledFor(logging.DEBUG):
             log.debug(
                 "%s v%d. peer=%s correlation_id=%d client_id=%s",
                 route.name,
-                ctx.version,
-                ctx.peer,
+                version,
+                peer,
                 header.correlation_id,
-                ctx.client_id,
+                header.client_id,
             )
         response = route.handle(ctx, request)
         if services.quotas.is_active:
             ctx.busy_ms = services.clock.monotonic_ms() - ctx.began_ms
-        finish = partial(self._finish, route, header, ctx)
         if isinstance(response, CoroutineType):  # of an async handler
             if route.is_forwarded:
-                decided = self._decide_or_forward(response, finish, frame, ctx.peer)
+                decided = self._decide_or_forward(response, ctx.finish, frame, peer)
                 return Reply.of(decided, is_exclusive=route.is_exclusive)
             response = Reply.of(response)
         if not isinstance(response, Reply):
-            return finish(response)
+            return ctx.finish(response)
         if route.is_exclusive:
             response.is_exclusive = True
-        return response.through(finish)
-
-    def _finish(self, route: Route, header: RequestHeader, ctx: RequestContext, response: Any) -> Answer:
-        """Charge quotas, encode and count a response: every response of a handler passes here."""
-        services = self._services
-        if services.quotas.is_active and not route.is_internal:
-            response = services.quotas.settle(ctx, route.key, response)
-        answer = route.encode(response, header.api_version, header.correlation_id)
-        counts = route.counts
-        counts.request_bytes += ctx.request_bytes
-        counts.response_bytes += len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
-        counts.seconds.observe((services.clock.monotonic_ms() - ctx.began_ms) / 1000)
-        return answer
+        return response.through(ctx.finish)
 
     async def _decide_or_forward(
         self, response: Awaitable[Any], finish: Callable[[Any], Answer], frame: bytearray, peer: Peer
@@ -141,7 +142,7 @@ class Dispatcher:
         try:
             data = await self._answer_to_client(bytearray(request.request_data), client)
         except (ProtocolError, CloseConnection) as error:
-            # Close the connection of the client, not the one that carries forwarded requests of all clients.
+            # Close the client's connection, not the connection that carries the forwarded requests of all clients.
             log.info("Refused a forwarded request: %s. peer=%s", error, peer)
             return EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)
         return EnvelopeResponse(response_data=data)

@@ -1,4 +1,4 @@
-"""One API, ready to serve: its handler, its codec and what is counted of it.
+"""One API, ready to serve: its handler, codec and metrics.
 
 The table of handlers is `handlers.HANDLERS`; a handler module and its message codec are imported when the first
 such request comes, so that a broker starts quickly.
@@ -59,12 +59,12 @@ class Route:
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
         self.versions: range = handler.VERSIONS
         self.handle: Callable[[RequestContext, Any], Any] = handler.handle
-        # Of an API that is forwarded: which requests are for the broker that gets them all the same.
+        # For an API that is forwarded: selects the requests that the receiving broker handles itself.
         self.is_own: Callable[[Any], bool] | None = getattr(handler, "is_own", None)
 
 
 def _encoder(key: int, codec: Any) -> Callable[[Any, int, int], Answer]:
-    """What makes the frame of a response to a request of a version, with its correlation id."""
+    """The function that encodes a response frame, for a request's version and correlation id."""
     if key == PRODUCE:
         return produce_frame.encode_response
     encode = encode_response_buffers if key in _WITH_RECORDS else encode_response_frame

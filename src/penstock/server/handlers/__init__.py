@@ -1,11 +1,11 @@
 """The table of APIs this broker serves: one handler module for each, imported when first needed.
 
 A handler module has `handle(ctx, request)`, which runs in connection order until it returns the response, or a `Reply`
-when the response takes time; the coroutine of an `async` handler becomes a `Reply` in `dispatch`. Later requests go on
-meanwhile, and responses are sent in order.
+when the response takes time; the coroutine of an `async` handler becomes a `Reply` in `dispatch`. Later requests
+proceed meanwhile, and responses are sent in order.
 
-Exclusive: later requests of the connection wait for the response, as all do in Kafka, because it changes what they
-read: a client may create a topic and ask for it right behind. Forwarded: the active controller answers, wherever the
+Exclusive: later requests of the connection wait for the response, as all do in Kafka, because it changes the state they
+read: a client may create a topic and request it right after. Forwarded: the active controller answers, wherever the
 client sends it. Early: answered before this broker has caught up with its cluster, which needs the votes and fetches of
 its nodes. Internal: not advertised to clients. Versions that Kafka calls unstable are not advertised either.
 
@@ -23,117 +23,99 @@ from penstock.protocol.messages.api_versions import ApiVersion
 
 class Handler(msgspec.Struct, frozen=True):
     module: str
-    versions: range
-    advertised_from: int
-    stable_to: int
-    is_exclusive: bool
-    is_forwarded: bool
-    is_early: bool
-    is_internal: bool
+    advertised_from: int | None = None
+    """The first advertised version, unless it is the first version that is served."""
+    stable_to: int | None = None
+    """The last stable version, unless all are stable."""
+    is_exclusive: bool = False
+    is_forwarded: bool = False
+    is_early: bool = False
+    is_internal: bool = False
 
 
-def _entry(
-    key: int,
-    module: str,
-    *,
-    advertised_from: int | None = None,
-    stable_to: int | None = None,
-    is_exclusive: bool = False,
-    is_forwarded: bool = False,
-    is_early: bool = False,
-    is_internal: bool = False,
-) -> tuple[int, Handler]:
-    versions = APIS[key].versions
-    first = versions.start if advertised_from is None else advertised_from
-    last = versions[-1] if stable_to is None else stable_to
-    return key, Handler(module, versions, first, last, is_exclusive, is_forwarded, is_early, is_internal)
-
-
-HANDLERS: dict[int, Handler] = dict(
-    [
-        # librdkafka before 2.11.1 turns compression off unless Produce is shown from 0 (KAFKA-18659).
-        _entry(0, "produce", advertised_from=0),
-        _entry(1, "fetch", is_early=True),
-        _entry(2, "list_offsets"),
-        _entry(3, "metadata"),
-        _entry(8, "offset_commit"),
-        _entry(9, "offset_fetch"),
-        _entry(10, "find_coordinator"),
-        _entry(11, "join_group"),
-        _entry(12, "heartbeat"),
-        _entry(13, "leave_group"),
-        _entry(14, "sync_group"),
-        _entry(15, "describe_groups"),
-        _entry(16, "list_groups"),
-        _entry(17, "sasl_handshake", is_early=True),
-        _entry(18, "api_versions", is_early=True),
-        _entry(19, "create_topics", is_exclusive=True, is_forwarded=True),
-        _entry(20, "delete_topics", is_exclusive=True, is_forwarded=True),
-        _entry(21, "delete_records", is_exclusive=True),
-        _entry(22, "init_producer_id", stable_to=5),
-        _entry(23, "offset_for_leader_epoch"),
-        _entry(24, "add_partitions_to_txn"),
-        _entry(25, "add_offsets_to_txn"),
-        _entry(26, "end_txn"),
-        _entry(27, "write_txn_markers"),
-        _entry(28, "txn_offset_commit"),
-        _entry(29, "describe_acls"),
-        _entry(30, "create_acls", is_exclusive=True, is_forwarded=True),
-        _entry(31, "delete_acls", is_exclusive=True, is_forwarded=True),
-        _entry(32, "describe_configs"),
-        _entry(33, "alter_configs", is_exclusive=True, is_forwarded=True),
-        _entry(35, "describe_log_dirs"),
-        _entry(36, "sasl_authenticate", is_early=True),
-        _entry(37, "create_partitions", is_exclusive=True, is_forwarded=True),
-        _entry(42, "delete_groups", is_exclusive=True),
-        _entry(43, "elect_leaders", is_exclusive=True, is_forwarded=True),
-        _entry(44, "incremental_alter_configs", is_exclusive=True, is_forwarded=True),
-        _entry(45, "alter_partition_reassignments", is_exclusive=True, is_forwarded=True),
-        _entry(46, "list_partition_reassignments"),
-        _entry(47, "offset_delete", is_exclusive=True),
-        _entry(48, "describe_client_quotas"),
-        _entry(49, "alter_client_quotas", is_exclusive=True, is_forwarded=True),
-        _entry(50, "describe_user_scram_credentials"),
-        _entry(51, "alter_user_scram_credentials", is_exclusive=True, is_forwarded=True),
-        _entry(52, "vote", is_early=True, is_internal=True),
-        _entry(53, "begin_quorum_epoch", is_early=True, is_internal=True),
-        _entry(54, "end_quorum_epoch", is_early=True, is_internal=True),
-        _entry(55, "describe_quorum", is_early=True, is_forwarded=True),
-        _entry(56, "alter_partition", is_early=True, is_internal=True),
-        _entry(57, "update_features", is_exclusive=True, is_forwarded=True),
-        _entry(58, "envelope", is_early=True, is_internal=True),
-        _entry(59, "fetch_snapshot", is_early=True, is_internal=True),
-        _entry(60, "describe_cluster", is_early=True),
-        _entry(61, "describe_producers"),
-        _entry(62, "broker_registration", is_early=True, is_internal=True),
-        _entry(63, "broker_heartbeat", is_early=True, is_internal=True),
-        _entry(64, "unregister_broker", is_exclusive=True, is_forwarded=True),
-        _entry(65, "describe_transactions"),
-        _entry(66, "list_transactions"),
-        _entry(67, "allocate_producer_ids", is_early=True, is_internal=True),
-        _entry(68, "consumer_group_heartbeat"),
-        _entry(69, "consumer_group_describe"),
-        _entry(71, "get_telemetry_subscriptions"),
-        _entry(72, "push_telemetry"),
-        _entry(74, "list_config_resources"),
-        _entry(75, "describe_topic_partitions"),
-        _entry(76, "share_group_heartbeat"),
-        _entry(77, "share_group_describe"),
-        _entry(78, "share_fetch"),
-        _entry(79, "share_acknowledge"),
-        _entry(80, "add_raft_voter", is_early=True, is_forwarded=True),
-        _entry(81, "remove_raft_voter", is_early=True, is_forwarded=True),
-        _entry(82, "update_raft_voter", is_early=True, is_internal=True),
-        _entry(83, "initialize_share_group_state"),
-        _entry(84, "read_share_group_state"),
-        _entry(85, "write_share_group_state"),
-        _entry(86, "delete_share_group_state"),
-        _entry(87, "read_share_group_state_summary"),
-        _entry(90, "describe_share_group_offsets"),
-        _entry(91, "alter_share_group_offsets"),
-        _entry(92, "delete_share_group_offsets"),
-    ]
-)
+HANDLERS: dict[int, Handler] = {
+    # librdkafka before 2.11.1 turns compression off unless Produce is shown from 0 (KAFKA-18659).
+    0: Handler("produce", advertised_from=0),
+    1: Handler("fetch", is_early=True),
+    2: Handler("list_offsets"),
+    3: Handler("metadata"),
+    8: Handler("offset_commit"),
+    9: Handler("offset_fetch"),
+    10: Handler("find_coordinator"),
+    11: Handler("join_group"),
+    12: Handler("heartbeat"),
+    13: Handler("leave_group"),
+    14: Handler("sync_group"),
+    15: Handler("describe_groups"),
+    16: Handler("list_groups"),
+    17: Handler("sasl_handshake", is_early=True),
+    18: Handler("api_versions", is_early=True),
+    19: Handler("create_topics", is_exclusive=True, is_forwarded=True),
+    20: Handler("delete_topics", is_exclusive=True, is_forwarded=True),
+    21: Handler("delete_records", is_exclusive=True),
+    22: Handler("init_producer_id", stable_to=5),
+    23: Handler("offset_for_leader_epoch"),
+    24: Handler("add_partitions_to_txn"),
+    25: Handler("add_offsets_to_txn"),
+    26: Handler("end_txn"),
+    27: Handler("write_txn_markers"),
+    28: Handler("txn_offset_commit"),
+    29: Handler("describe_acls"),
+    30: Handler("create_acls", is_exclusive=True, is_forwarded=True),
+    31: Handler("delete_acls", is_exclusive=True, is_forwarded=True),
+    32: Handler("describe_configs"),
+    33: Handler("alter_configs", is_exclusive=True, is_forwarded=True),
+    35: Handler("describe_log_dirs"),
+    36: Handler("sasl_authenticate", is_early=True),
+    37: Handler("create_partitions", is_exclusive=True, is_forwarded=True),
+    42: Handler("delete_groups", is_exclusive=True),
+    43: Handler("elect_leaders", is_exclusive=True, is_forwarded=True),
+    44: Handler("incremental_alter_configs", is_exclusive=True, is_forwarded=True),
+    45: Handler("alter_partition_reassignments", is_exclusive=True, is_forwarded=True),
+    46: Handler("list_partition_reassignments"),
+    47: Handler("offset_delete", is_exclusive=True),
+    48: Handler("describe_client_quotas"),
+    49: Handler("alter_client_quotas", is_exclusive=True, is_forwarded=True),
+    50: Handler("describe_user_scram_credentials"),
+    51: Handler("alter_user_scram_credentials", is_exclusive=True, is_forwarded=True),
+    52: Handler("vote", is_early=True, is_internal=True),
+    53: Handler("begin_quorum_epoch", is_early=True, is_internal=True),
+    54: Handler("end_quorum_epoch", is_early=True, is_internal=True),
+    55: Handler("describe_quorum", is_early=True, is_forwarded=True),
+    56: Handler("alter_partition", is_early=True, is_internal=True),
+    57: Handler("update_features", is_exclusive=True, is_forwarded=True),
+    58: Handler("envelope", is_early=True, is_internal=True),
+    59: Handler("fetch_snapshot", is_early=True, is_internal=True),
+    60: Handler("describe_cluster", is_early=True),
+    61: Handler("describe_producers"),
+    62: Handler("broker_registration", is_early=True, is_internal=True),
+    63: Handler("broker_heartbeat", is_early=True, is_internal=True),
+    64: Handler("unregister_broker", is_exclusive=True, is_forwarded=True),
+    65: Handler("describe_transactions"),
+    66: Handler("list_transactions"),
+    67: Handler("allocate_producer_ids", is_early=True, is_internal=True),
+    68: Handler("consumer_group_heartbeat"),
+    69: Handler("consumer_group_describe"),
+    71: Handler("get_telemetry_subscriptions"),
+    72: Handler("push_telemetry"),
+    74: Handler("list_config_resources"),
+    75: Handler("describe_topic_partitions"),
+    76: Handler("share_group_heartbeat"),
+    77: Handler("share_group_describe"),
+    78: Handler("share_fetch"),
+    79: Handler("share_acknowledge"),
+    80: Handler("add_raft_voter", is_early=True, is_forwarded=True),
+    81: Handler("remove_raft_voter", is_early=True, is_forwarded=True),
+    82: Handler("update_raft_voter", is_early=True, is_internal=True),
+    83: Handler("initialize_share_group_state"),
+    84: Handler("read_share_group_state"),
+    85: Handler("write_share_group_state"),
+    86: Handler("delete_share_group_state"),
+    87: Handler("read_share_group_state_summary"),
+    90: Handler("describe_share_group_offsets"),
+    91: Handler("alter_share_group_offsets"),
+    92: Handler("delete_share_group_offsets"),
+}
 
 
 TELEMETRY = (71, 72)
@@ -145,8 +127,8 @@ def advertised_versions(hidden: Collection[int] = (), *, unstable: bool = False)
     return [
         ApiVersion(
             api_key=key,
-            min_version=h.advertised_from,
-            max_version=h.versions[-1] if unstable else h.stable_to,
+            min_version=APIS[key].versions[0] if h.advertised_from is None else h.advertised_from,
+            max_version=APIS[key].versions[-1] if unstable or h.stable_to is None else h.stable_to,
         )
         for key, h in HANDLERS.items()
         if not h.is_internal and key not in hidden

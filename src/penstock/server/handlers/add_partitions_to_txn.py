@@ -5,7 +5,7 @@ partitions are part of it (KIP-890). A request with a partition that does not ex
 to, changes nothing.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
 from penstock.cluster.metadata.topic_names import is_internal
 from penstock.protocol.errors import ErrorCode
@@ -30,16 +30,15 @@ _BATCHED_FROM = 4
 _KNOWS_FENCED_FROM = 2
 
 
-def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Awaitable[AddPartitionsToTxnResponse]:
-    return _add_all(ctx, request) if ctx.version >= _BATCHED_FROM else _add_one(ctx, request)
-
-
-def _denied(ctx: RequestContext, topic: str) -> bool:
-    """No producer may write to internal topics."""
-    return ctx.version < _BATCHED_FROM and (is_internal(topic) or not may_topic(ctx, Operation.WRITE, topic))
-
-
-async def _add_one(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+async def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+    if ctx.version >= _BATCHED_FROM:
+        results = [
+            AddPartitionsToTxnResult(
+                transactional_id=transaction.transactional_id, topic_results=await _add(ctx, transaction)
+            )
+            for transaction in request.transactions
+        ]
+        return AddPartitionsToTxnResponse(results_by_transaction=results)
     transaction = AddPartitionsToTxnTransaction(
         transactional_id=request.v3_and_below_transactional_id,
         producer_id=request.v3_and_below_producer_id,
@@ -53,15 +52,9 @@ async def _add_one(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> A
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _add(ctx, transaction))
 
 
-async def _add_all(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
-    return AddPartitionsToTxnResponse(
-        results_by_transaction=[
-            AddPartitionsToTxnResult(
-                transactional_id=transaction.transactional_id, topic_results=await _add(ctx, transaction)
-            )
-            for transaction in request.transactions
-        ]
-    )
+def _denied(ctx: RequestContext, topic: str) -> bool:
+    """No producer may write to internal topics."""
+    return ctx.version < _BATCHED_FROM and (is_internal(topic) or not may_topic(ctx, Operation.WRITE, topic))
 
 
 async def _add(

@@ -1,6 +1,6 @@
 """AddRaftVoter (key 80), v0-v1: add a voter to the metadata quorum (KIP-853).
 
-A broker may add itself. Anybody else may only add a registered broker at its registered endpoints: nodes connect to
+A broker may add itself. Other clients may only add a registered broker at its registered endpoints: nodes connect to
 voters, and prove the secret of the cluster to them.
 """
 

@@ -2,13 +2,7 @@
 
 from penstock.cluster.controller.client_quotas import QuotaChange, QuotasAltered
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.alter_client_quotas import (
-    AlterClientQuotasRequest,
-    AlterClientQuotasResponse,
-    RequestEntryData,
-    ResponseEntityData,
-    ResponseEntryData,
-)
+from penstock.protocol.messages import alter_client_quotas as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.errors import LogError
@@ -16,7 +10,7 @@ from penstock.storage.errors import LogError
 VERSIONS = range(2)
 
 
-async def handle(ctx: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+async def handle(ctx: RequestContext, request: api.AlterClientQuotasRequest) -> api.AlterClientQuotasResponse:
     changes = [_change(entry) for entry in request.entries]
     if not ctx.may_in_cluster(Operation.ALTER_CONFIGS):
         return _all_failed(changes, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
@@ -24,24 +18,24 @@ async def handle(ctx: RequestContext, request: AlterClientQuotasRequest) -> Alte
         altered = await ctx.broker.controller.alter_quotas(changes, validate_only=request.validate_only)
     except LogError as error:  # the metadata log takes no records: nothing has changed
         return _all_failed(changes, error.code, error.client_message)
-    return AlterClientQuotasResponse(entries=[_result(each) for each in altered])
+    return api.AlterClientQuotasResponse(entries=[_result(each) for each in altered])
 
 
-def _change(entry: RequestEntryData) -> QuotaChange:
+def _change(entry: api.RequestEntryData) -> QuotaChange:
     return QuotaChange(
         entity=tuple((each.entity_type, each.entity_name) for each in entry.entity),
         values=[(op.key, None if op.remove else op.value) for op in entry.ops],
     )
 
 
-def _all_failed(changes: list[QuotaChange], code: ErrorCode, message: str) -> AlterClientQuotasResponse:
+def _all_failed(changes: list[QuotaChange], code: ErrorCode, message: str) -> api.AlterClientQuotasResponse:
     failed = (QuotasAltered(entity=change.entity, error=code, message=message) for change in changes)
-    return AlterClientQuotasResponse(entries=[_result(each) for each in failed])
+    return api.AlterClientQuotasResponse(entries=[_result(each) for each in failed])
 
 
-def _result(altered: QuotasAltered) -> ResponseEntryData:
-    return ResponseEntryData(
+def _result(altered: QuotasAltered) -> api.ResponseEntryData:
+    return api.ResponseEntryData(
         error_code=altered.error,
         error_message=altered.message,
-        entity=[ResponseEntityData(entity_type=kind, entity_name=name) for kind, name in altered.entity],
+        entity=[api.ResponseEntityData(entity_type=kind, entity_name=name) for kind, name in altered.entity],
     )

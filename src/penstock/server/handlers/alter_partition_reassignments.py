@@ -5,12 +5,7 @@ from itertools import groupby
 
 from penstock.cluster.controller.reassignments import Move, Moved
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    ReassignablePartitionResponse,
-    ReassignableTopicResponse,
-)
+from penstock.protocol.messages import alter_partition_reassignments as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.errors import LogError
@@ -19,8 +14,8 @@ VERSIONS = range(2)
 
 
 async def handle(
-    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
-) -> AlterPartitionReassignmentsResponse:
+    ctx: RequestContext, request: api.AlterPartitionReassignmentsRequest
+) -> api.AlterPartitionReassignmentsResponse:
     moves = [
         Move(
             topic=topic.name,
@@ -33,30 +28,30 @@ async def handle(
     may_change = request.allow_replication_factor_change
     if not ctx.may_in_cluster(Operation.ALTER):
         refusal = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        refused = [Moved(topic=each.topic, partition=each.partition, error=refusal) for each in moves]
-        return _response(request, refused, refusal)
+        return _response(request, _failed(moves, refusal, None), refusal)
     try:
         moved = await ctx.broker.controller.reassign(moves, may_change_factor=may_change)
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        moved = [
-            Moved(topic=each.topic, partition=each.partition, error=error.code, message=error.client_message)
-            for each in moves
-        ]
+        moved = _failed(moves, error.code, error.client_message)
     return _response(request, moved)
 
 
+def _failed(moves: Sequence[Move], code: ErrorCode, message: str | None) -> list[Moved]:
+    return [Moved(topic=each.topic, partition=each.partition, error=code, message=message) for each in moves]
+
+
 def _response(
-    request: AlterPartitionReassignmentsRequest, moved: Sequence[Moved], code: ErrorCode = ErrorCode.NONE
-) -> AlterPartitionReassignmentsResponse:
-    return AlterPartitionReassignmentsResponse(
+    request: api.AlterPartitionReassignmentsRequest, moved: Sequence[Moved], code: ErrorCode = ErrorCode.NONE
+) -> api.AlterPartitionReassignmentsResponse:
+    return api.AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         error_code=code,
         error_message=None,
         responses=[
-            ReassignableTopicResponse(
+            api.ReassignableTopicResponse(
                 name=name,
                 partitions=[
-                    ReassignablePartitionResponse(
+                    api.ReassignablePartitionResponse(
                         partition_index=each.partition, error_code=each.error, error_message=each.message
                     )
                     for each in group

@@ -1,7 +1,8 @@
-"""AlterUserScramCredentials (key 51), v0: give users passwords for SCRAM, or take them away (KIP-554).
+"""AlterUserScramCredentials (key 51), v0: set or remove users' SCRAM passwords (KIP-554).
 
 The client sends the salted password, never the password itself. Needs ALTER on the cluster. Without an authorizer, when
-that is nothing, the user that brokers log in with is for brokers to change: who has its password is one (ADR 19).
+that check does nothing, only brokers may change the user that brokers log in with: a client with its password counts as
+a broker (ADR 19).
 """
 
 from penstock.cluster.controller.scram_credentials import CredentialAltered, Deletion, Upsertion

@@ -1,7 +1,7 @@
-"""BrokerHeartbeat (key 63), v0-v2: a broker tells the controller that it lives, and what it wants to be (KIP-631).
+"""BrokerHeartbeat (key 63), v0-v2: a broker reports that it is alive, and which state it wants (KIP-631).
 
-From v1 on it names its directories that have failed (KIP-858), and others then lead what they can of what it led. When
-its connection ends the controller looks whether it is still there.
+From v1 on it names its failed directories (KIP-858); other brokers then lead its partitions there if they can. When its
+connection ends the controller checks whether it is still there.
 """
 
 from functools import partial

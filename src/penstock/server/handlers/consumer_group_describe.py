@@ -4,7 +4,7 @@ v1: marks members that still use the classic protocol. A group with a topic that
 error.
 """
 
-from penstock.groups.consumer.describe import describe
+from penstock.groups.describe import describe_consumer_group
 from penstock.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -19,5 +19,5 @@ VERSIONS = range(2)
 async def handle(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
     service = ctx.broker.groups.consumers
     return ConsumerGroupDescribeResponse(
-        groups=await describe_groups(ctx, request, service, describe, DescribedGroup)
+        groups=await describe_groups(ctx, request, service, describe_consumer_group, DescribedGroup)
     )

@@ -8,10 +8,7 @@ from functools import partial
 
 from penstock.groups.base.member import Client
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from penstock.protocol.messages import consumer_group_heartbeat as api
 from penstock.runtime.completion import Reply
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
@@ -21,17 +18,17 @@ VERSIONS = range(2)
 
 
 def handle(
-    ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
-) -> ConsumerGroupHeartbeatResponse | Reply[ConsumerGroupHeartbeatResponse]:
+    ctx: RequestContext, request: api.ConsumerGroupHeartbeatRequest
+) -> api.ConsumerGroupHeartbeatResponse | Reply[api.ConsumerGroupHeartbeatResponse]:
     groups = ctx.broker.groups
     if not groups.consumers.is_enabled:
-        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+        return api.ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not may_group(ctx, Operation.READ, request.group_id):
-        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return api.ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if denied_topics(ctx, Operation.DESCRIBE, request.subscribed_topic_names or ()):
-        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return api.ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     shard = groups.find(request.group_id)
     if isinstance(shard, ErrorCode):
-        return ConsumerGroupHeartbeatResponse(error_code=shard)
+        return api.ConsumerGroupHeartbeatResponse(error_code=shard)
     client = Client(ctx.client_id or "", f"/{ctx.peer.host}", partial(may_topic, ctx, Operation.DESCRIBE))
     return groups.consumers.heartbeat(shard, request, client, ctx.version)

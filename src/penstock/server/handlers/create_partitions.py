@@ -1,14 +1,10 @@
-"""CreatePartitions (key 37), v0-v3: give topics more partitions."""
+"""CreatePartitions (key 37), v0-v3: add partitions to topics."""
 
 from collections import Counter
 
 from penstock.cluster.controller.create_partitions import NewPartitions, PartitionsCreated
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreatePartitionsTopicResult,
-)
+from penstock.protocol.messages import create_partitions as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import may_topic
@@ -19,7 +15,7 @@ VERSIONS = range(4)
 _REFUSES_FROM = 3  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 
 
-async def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+async def handle(ctx: RequestContext, request: api.CreatePartitionsRequest) -> api.CreatePartitionsResponse:
     counts = Counter(topic.name for topic in request.topics)
     denied = [n for n, count in counts.items() if count == 1 and not may_topic(ctx, Operation.ALTER, n)]
     wanted = [
@@ -40,14 +36,14 @@ async def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Creat
         grown = [
             PartitionsCreated(name=t.name, error=error.code, message=error.client_message) for t in wanted
         ]
-    return CreatePartitionsResponse(
+    return api.CreatePartitionsResponse(
         throttle_time_ms=quota.wait_ms,
         results=[
-            CreatePartitionsTopicResult(name=t.name, error_code=t.error, error_message=t.message)
+            api.CreatePartitionsTopicResult(name=t.name, error_code=t.error, error_message=t.message)
             for t in grown
         ]
         + [
-            CreatePartitionsTopicResult(
+            api.CreatePartitionsTopicResult(
                 name=name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=None
             )
             for name in denied

@@ -1,6 +1,6 @@
 """DeleteRecords (key 21), v0-v2: move the start of a log forward; -1 means up to the high watermark.
 
-Of a partition that is named more than once the last is meant, as in Kafka.
+If a partition is named more than once, the last one applies, as in Kafka.
 """
 
 from collections.abc import Iterable
@@ -8,13 +8,7 @@ from collections.abc import Iterable
 from penstock.cluster.metadata.topic_names import is_internal
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsPartitionResult,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DeleteRecordsTopicResult,
-)
+from penstock.protocol.messages import delete_records as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import may_topic
@@ -23,29 +17,31 @@ from penstock.storage.errors import LogError
 VERSIONS = range(3)
 
 
-async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    topics: dict[str, dict[int, DeleteRecordsPartition]] = {}
+async def handle(ctx: RequestContext, request: api.DeleteRecordsRequest) -> api.DeleteRecordsResponse:
+    topics: dict[str, dict[int, api.DeleteRecordsPartition]] = {}
     for topic in request.topics:
         topics.setdefault(topic.name, {}).update((p.partition_index, p) for p in topic.partitions)
-    return DeleteRecordsResponse(
+    return api.DeleteRecordsResponse(
         topics=[
-            DeleteRecordsTopicResult(name=name, partitions=await _delete_of(ctx, name, partitions.values()))
+            api.DeleteRecordsTopicResult(
+                name=name, partitions=await _delete_of(ctx, name, partitions.values())
+            )
             for name, partitions in topics.items()
         ]
     )
 
 
 async def _delete_of(
-    ctx: RequestContext, topic: str, partitions: Iterable[DeleteRecordsPartition]
-) -> list[DeleteRecordsPartitionResult]:
+    ctx: RequestContext, topic: str, partitions: Iterable[api.DeleteRecordsPartition]
+) -> list[api.DeleteRecordsPartitionResult]:
     if not may_topic(ctx, Operation.DELETE, topic):
         return [_failed(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for wanted in partitions]
     return [await _delete_one(ctx, topic, wanted) for wanted in partitions]
 
 
 async def _delete_one(
-    ctx: RequestContext, topic: str, wanted: DeleteRecordsPartition
-) -> DeleteRecordsPartitionResult:
+    ctx: RequestContext, topic: str, wanted: api.DeleteRecordsPartition
+) -> api.DeleteRecordsPartitionResult:
     leader = ctx.broker.replicas.leader_of(topic, wanted.partition_index)
     if not isinstance(leader, Replica):
         return _failed(wanted, leader)
@@ -60,12 +56,12 @@ async def _delete_one(
         await ctx.broker.replicas.delete_records(leader, offset)
     except LogError as error:
         return _failed(wanted, error.code)
-    return DeleteRecordsPartitionResult(
+    return api.DeleteRecordsPartitionResult(
         partition_index=wanted.partition_index, low_watermark=leader.log.log_start_offset, error_code=0
     )
 
 
-def _failed(wanted: DeleteRecordsPartition, code: ErrorCode) -> DeleteRecordsPartitionResult:
-    return DeleteRecordsPartitionResult(
+def _failed(wanted: api.DeleteRecordsPartition, code: ErrorCode) -> api.DeleteRecordsPartitionResult:
+    return api.DeleteRecordsPartitionResult(
         partition_index=wanted.partition_index, low_watermark=-1, error_code=code
     )

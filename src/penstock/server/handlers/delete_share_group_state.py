@@ -4,12 +4,10 @@ from collections.abc import Awaitable
 
 from penstock.protocol.messages import delete_share_group_state as api
 from penstock.server.context import RequestContext
-from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
+from penstock.server.handlers.shared.share_state_requests import respond
 from penstock.share.state.values import SharePartitionKey
 
 VERSIONS = range(1)
-
-_CLASSES = ResponseClasses(api.DeleteShareGroupStateResponse, api.DeleteStateResult, api.PartitionResult)
 
 
 def handle(
@@ -18,4 +16,4 @@ def handle(
     def begin(key: SharePartitionKey, _wanted: api.PartitionData) -> Awaitable[None]:
         return ctx.broker.share_state.delete(key)
 
-    return respond(request, begin, _CLASSES)
+    return respond(request, begin, api.DeleteShareGroupStateResponse)

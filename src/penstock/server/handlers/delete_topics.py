@@ -1,6 +1,6 @@
 """DeleteTopics (key 20), v1-v6: remove topics, by name or (v6) by id.
 
-Whoever may not describe a topic is not told whether it exists, nor the name that an id belongs to.
+A client that may not describe a topic does not learn whether it exists, nor the name that an id belongs to.
 """
 
 from collections import Counter
@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from penstock.cluster.controller.delete_topics import TopicDeleted, TopicToDelete
 from penstock.config.settings.replication import DELETE_TOPIC_ENABLE
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.delete_topics import (
-    DeletableTopicResult,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-)
+from penstock.protocol.messages import delete_topics as api
 from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
@@ -25,7 +21,7 @@ VERSIONS = range(1, 7)
 _REFUSES_FROM = 5  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 
 
-async def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+async def handle(ctx: RequestContext, request: api.DeleteTopicsRequest) -> api.DeleteTopicsResponse:
     if ctx.version >= 6:
         doomed = [TopicToDelete(name=t.name, topic_id=t.topic_id) for t in request.topics]
     else:
@@ -40,10 +36,10 @@ async def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTop
             TopicDeleted(name=t.name, topic_id=t.topic_id, error=error.code, message=error.client_message)
             for t in doomed
         ]
-    return DeleteTopicsResponse(
+    return api.DeleteTopicsResponse(
         throttle_time_ms=quota.wait_ms,
         responses=[
-            DeletableTopicResult(
+            api.DeletableTopicResult(
                 name=t.name,
                 topic_id=t.topic_id,
                 error_code=_code_for(ctx.version, t.error),
@@ -55,7 +51,7 @@ async def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTop
 
 
 def _refused(ctx: RequestContext, doomed: Sequence[TopicToDelete]) -> dict[TopicToDelete, TopicDeleted]:
-    """Those that may not be deleted; what is wrong with a request goes first, whoever sends it."""
+    """The topics that may not be deleted. Errors in the request itself take precedence for every client."""
     if not ctx.broker.config[DELETE_TOPIC_ENABLE] or ctx.may_in_cluster(Operation.DELETE):
         return {}
     image = ctx.broker.controller.image

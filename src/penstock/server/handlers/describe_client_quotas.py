@@ -1,6 +1,6 @@
-"""DescribeClientQuotas (key 48), v0-v1: the quotas of all entities that a filter takes (KIP-546).
+"""DescribeClientQuotas (key 48), v0-v1: the quotas of all entities that match a filter (KIP-546).
 
-A filter names types of entities: by their exact name, as the default, or with any name. A strict one takes only
+A filter names types of entities: by their exact name, as the default, or with any name. A strict filter matches only
 entities that have no other type.
 """
 
@@ -9,14 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.describe_client_quotas import (
-    ComponentData,
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-    EntityData,
-    EntryData,
-    ValueData,
-)
+from penstock.protocol.messages import describe_client_quotas as api
 from penstock.security.operations import Operation
 from penstock.security.quotas.entities import CLIENT_ID, IP, USER, Entity
 from penstock.server.context import RequestContext
@@ -47,7 +40,7 @@ class _Filter(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def handle(ctx: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+def handle(ctx: RequestContext, request: api.DescribeClientQuotasRequest) -> api.DescribeClientQuotasResponse:
     if not ctx.may_in_cluster(Operation.DESCRIBE_CONFIGS):
         return _failed(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
     try:
@@ -55,21 +48,21 @@ def handle(ctx: RequestContext, request: DescribeClientQuotasRequest) -> Describ
     except _Invalid as error:
         return _failed(error.code, str(error))
     entries = [
-        EntryData(
-            entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
-            values=[ValueData(key=key, value=value) for key, value in values.items()],
+        api.EntryData(
+            entity=[api.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+            values=[api.ValueData(key=key, value=value) for key, value in values.items()],
         )
         for entity, values in ctx.broker.controller.image.quotas.items()
         if wanted.takes(entity)
     ]
-    return DescribeClientQuotasResponse(error_message=None, entries=entries)
+    return api.DescribeClientQuotasResponse(error_message=None, entries=entries)
 
 
-def _failed(code: ErrorCode, message: str) -> DescribeClientQuotasResponse:
-    return DescribeClientQuotasResponse(error_code=code, error_message=message, entries=None)
+def _failed(code: ErrorCode, message: str) -> api.DescribeClientQuotasResponse:
+    return api.DescribeClientQuotasResponse(error_code=code, error_message=message, entries=None)
 
 
-def _filter(components: Sequence[ComponentData], *, is_strict: bool) -> _Filter:
+def _filter(components: Sequence[api.ComponentData], *, is_strict: bool) -> _Filter:
     names: dict[str, str | None] = {}
     any_name: set[str] = set()
     for component in components:
@@ -90,7 +83,7 @@ def _filter(components: Sequence[ComponentData], *, is_strict: bool) -> _Filter:
     return _Filter(names=names, any_name=frozenset(any_name), is_strict=is_strict)
 
 
-def _check_match(component: ComponentData) -> None:
+def _check_match(component: api.ComponentData) -> None:
     if component.match_type not in (_EXACT, _DEFAULT, _ANY_NAME):
         raise _Invalid(f"Unknown match type {component.match_type}")
     if component.match_type == _EXACT and component.match is None:

@@ -1,15 +1,11 @@
-"""DescribeCluster (key 60), v0-v2: the cluster's id, its controller and its brokers, or those that are controllers.
+"""DescribeCluster (key 60), v0-v2: the cluster's id, its controller and its brokers, or only its controllers.
 
-Kafka's controllers describe themselves on a listener of their own (KIP-919). Here one port serves both, so that tools
+Kafka's controllers describe themselves on a separate listener (KIP-919). Here one port serves both, so that tools
 with `--bootstrap-controller` can be given any broker.
 """
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.describe_cluster import (
-    DescribeClusterBroker,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-)
+from penstock.protocol.messages import describe_cluster as api
 from penstock.security.operations import NOT_ASKED, Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import permitted_in_cluster
@@ -21,15 +17,15 @@ _CONTROLLERS = 2
 _NOBODY = -1
 
 
-def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def handle(ctx: RequestContext, request: api.DescribeClusterRequest) -> api.DescribeClusterResponse:
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
-        return DescribeClusterResponse(
+        return api.DescribeClusterResponse(
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
     is_about_controllers = request.endpoint_type == _CONTROLLERS
     if is_about_controllers and not ctx.may_in_cluster(Operation.ALTER):  # as on a controller of Kafka
-        return DescribeClusterResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return api.DescribeClusterResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     image, quorum = ctx.broker.controller.image, ctx.broker.quorum
     voters = quorum.voter_ids if is_about_controllers else ()
     brokers = []
@@ -40,7 +36,7 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
         if endpoint is None or (broker.fenced and not request.include_fenced_brokers):
             continue
         brokers.append(
-            DescribeClusterBroker(
+            api.DescribeClusterBroker(
                 broker_id=broker.broker_id,
                 host=endpoint.host,
                 port=endpoint.port,
@@ -48,7 +44,7 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
                 is_fenced=broker.fenced,
             )
         )
-    return DescribeClusterResponse(
+    return api.DescribeClusterResponse(
         endpoint_type=request.endpoint_type,
         cluster_id=ctx.broker.cluster_id,
         controller_id=_leader(ctx) if is_about_controllers else ctx.broker.node_id,

@@ -1,6 +1,6 @@
-"""DescribeConfigs (key 32), v1-v4: settings of topics, brokers and groups, with where each value comes from.
+"""DescribeConfigs (key 32), v1-v4: settings of topics, brokers and groups, with the source of each value.
 
-Of a broker also the levels of its loggers (KIP-412), and the damaged records it knows of (`client/damage`).
+For a broker also its log levels (KIP-412), and the damaged records it knows of (`client/damage`).
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,7 @@ from penstock.config.describe import (
 )
 from penstock.observability.log_levels import level_of, logger_names
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    DescribeConfigsResult,
-    DescribeConfigsSynonym,
-)
+from penstock.protocol.messages import describe_configs as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import settings_refusal
@@ -37,40 +30,33 @@ _UNKNOWN_KIND = 0  # Kafka does not say that a level is text
 _STRING = 2
 
 
-def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    # Once each: ten bytes that name this broker are answered with a hundred thousand.
-    wanted: dict[tuple[int, str], DescribeConfigsResource] = {}
+def handle(ctx: RequestContext, request: api.DescribeConfigsRequest) -> api.DescribeConfigsResponse:
+    # Once each: ten request bytes that name this broker result in a hundred thousand response bytes.
+    wanted: dict[tuple[int, str], api.DescribeConfigsResource] = {}
     for each in request.resources:
         wanted.setdefault((each.resource_type, each.resource_name), each)
-    return DescribeConfigsResponse(results=[_describe(ctx, request, r) for r in wanted.values()])
+    return api.DescribeConfigsResponse(results=[_describe(ctx, request, r) for r in wanted.values()])
 
 
 def _describe(
-    ctx: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
-) -> DescribeConfigsResult:
+    ctx: RequestContext, request: api.DescribeConfigsRequest, resource: api.DescribeConfigsResource
+) -> api.DescribeConfigsResult:
     refusal = settings_refusal(
         ctx, Operation.DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name
     )
     found = (refusal, None) if refusal else _settings(ctx, resource)
-    if isinstance(found, tuple):
-        code, message = found
-        return DescribeConfigsResult(
-            error_code=code,
-            error_message=message,
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-        )
-    return DescribeConfigsResult(
-        error_code=0,
-        error_message=None,
+    code, message = found if isinstance(found, tuple) else (ErrorCode.NONE, None)
+    return api.DescribeConfigsResult(
+        error_code=code,
+        error_message=message,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
-        configs=[_result(request, d) for d in found],
+        configs=[] if isinstance(found, tuple) else [_result(request, d) for d in found],
     )
 
 
 def _settings(
-    ctx: RequestContext, resource: DescribeConfigsResource
+    ctx: RequestContext, resource: api.DescribeConfigsResource
 ) -> list[Described] | tuple[ErrorCode, str]:
     image = ctx.broker.controller.image
     config = ctx.broker.config
@@ -113,7 +99,7 @@ def _settings(
 
 
 def _damage(ctx: RequestContext, names: Sequence[str] | None) -> list[Described]:
-    """No setting: see `client/damage`."""
+    """Not a setting: see `client/damage`."""
     if names is None or damage.NAME not in names:
         return []
     damaged = [
@@ -122,46 +108,41 @@ def _damage(ctx: RequestContext, names: Sequence[str] | None) -> list[Described]
         )
         for name, ranges in sorted(ctx.broker.replicas.damage.items())
     ]
-    return [
-        Described(
-            name=damage.NAME,
-            value=damage.encode_damage(damaged),
-            source=ConfigSource.DEFAULT,
-            synonyms=(),
-            kind=_STRING,
-            doc="",
-            read_only=True,
-            sensitive=False,
-        )
-    ]
+    encoded = damage.encode_damage(damaged)
+    return [_described(damage.NAME, encoded, ConfigSource.DEFAULT, _STRING, read_only=True)]
 
 
 def _levels(names: Sequence[str] | None) -> list[Described]:
     return [
-        Described(
-            name=name,
-            value=level_of(name),
-            source=ConfigSource.BROKER_LOGGER,
-            synonyms=(),
-            kind=_UNKNOWN_KIND,
-            doc="",
-            read_only=False,
-            sensitive=False,
-        )
+        _described(name, level_of(name), ConfigSource.BROKER_LOGGER, _UNKNOWN_KIND, read_only=False)
         for name in logger_names()
         if names is None or name in names
     ]
 
 
-def _result(request: DescribeConfigsRequest, described: Described) -> DescribeConfigsResourceResult:
-    return DescribeConfigsResourceResult(
+def _described(name: str, value: str, source: ConfigSource, kind: int, *, read_only: bool) -> Described:
+    return Described(
+        name=name,
+        value=value,
+        source=source,
+        synonyms=(),
+        kind=kind,
+        doc="",
+        read_only=read_only,
+        sensitive=False,
+    )
+
+
+def _result(request: api.DescribeConfigsRequest, described: Described) -> api.DescribeConfigsResourceResult:
+    return api.DescribeConfigsResourceResult(
         name=described.name,
         value=described.value,
         read_only=described.read_only,
         config_source=described.source,
         is_sensitive=described.sensitive,
         synonyms=[
-            DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in described.synonyms
+            api.DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source)
+            for s in described.synonyms
         ]
         if request.include_synonyms
         else [],

@@ -3,13 +3,7 @@
 from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.describe_producers import (
-    DescribeProducersRequest,
-    DescribeProducersResponse,
-    PartitionResponse,
-    ProducerState,
-    TopicResponse,
-)
+from penstock.protocol.messages import describe_producers as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import may_topic
@@ -22,10 +16,10 @@ _MESSAGES = {
 }
 
 
-def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
+def handle(ctx: RequestContext, request: api.DescribeProducersRequest) -> api.DescribeProducersResponse:
+    return api.DescribeProducersResponse(
         topics=[
-            TopicResponse(
+            api.TopicResponse(
                 name=topic.name,
                 partitions=[_describe(ctx, topic.name, index) for index in topic.partition_indexes],
             )
@@ -34,26 +28,26 @@ def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribePr
     )
 
 
-def _describe(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
+def _describe(ctx: RequestContext, topic: str, index: int) -> api.PartitionResponse:
     invalid = invalid_name_reason(topic)
     if invalid is not None:
-        return PartitionResponse(
+        return api.PartitionResponse(
             partition_index=index, error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, error_message=invalid
         )
     if not may_topic(ctx, Operation.READ, topic):
-        return PartitionResponse(
+        return api.PartitionResponse(
             partition_index=index, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=None
         )
     leader = ctx.broker.replicas.leader_of(topic, index)
     if not isinstance(leader, Replica):
-        return PartitionResponse(
+        return api.PartitionResponse(
             partition_index=index, error_code=leader, error_message=_MESSAGES.get(leader)
         )
-    return PartitionResponse(
+    return api.PartitionResponse(
         partition_index=index,
         error_code=0,
         active_producers=[
-            ProducerState(
+            api.ProducerState(
                 producer_id=p.producer_id,
                 producer_epoch=p.producer_epoch,
                 last_sequence=p.last_sequence,

@@ -7,12 +7,7 @@ from msgspec.structs import replace
 
 from penstock.cluster.metadata.topic_names import CLUSTER_METADATA
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.describe_quorum import (
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    ResponsePartitionData,
-    ResponseTopicData,
-)
+from penstock.protocol.messages import describe_quorum as api
 from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
@@ -23,27 +18,29 @@ VERSIONS = range(3)
 _DIRECTORIES_FROM = 2
 
 
-async def handle(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+async def handle(ctx: RequestContext, request: api.DescribeQuorumRequest) -> api.DescribeQuorumResponse:
     if not ctx.may_in_cluster(Operation.DESCRIBE):
-        return DescribeQuorumResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return api.DescribeQuorumResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     wanted = [
         (topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions
     ]
     if wanted != [(CLUSTER_METADATA, 0)]:
         return _unknown_partitions(request)
-    answer = ask_quorum(ctx, request, DescribeQuorumResponse)
-    response: DescribeQuorumResponse = answer if isinstance(answer, DescribeQuorumResponse) else await answer
+    answer = ask_quorum(ctx, request, api.DescribeQuorumResponse)
+    response: api.DescribeQuorumResponse = (
+        answer if isinstance(answer, api.DescribeQuorumResponse) else await answer
+    )
     if ctx.version >= _DIRECTORIES_FROM:
         return response
     return replace(response, nodes=[], topics=[_without_directories(topic) for topic in response.topics])
 
 
-def _unknown_partitions(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+def _unknown_partitions(request: api.DescribeQuorumRequest) -> api.DescribeQuorumResponse:
     topics = [
-        ResponseTopicData(
+        api.ResponseTopicData(
             topic_name=topic.topic_name,
             partitions=[
-                ResponsePartitionData(
+                api.ResponsePartitionData(
                     partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 )
                 for each in topic.partitions
@@ -51,10 +48,10 @@ def _unknown_partitions(request: DescribeQuorumRequest) -> DescribeQuorumRespons
         )
         for topic in request.topics
     ]
-    return DescribeQuorumResponse(topics=topics)
+    return api.DescribeQuorumResponse(topics=topics)
 
 
-def _without_directories(topic: ResponseTopicData) -> ResponseTopicData:
+def _without_directories(topic: api.ResponseTopicData) -> api.ResponseTopicData:
     return replace(
         topic,
         partitions=[

@@ -7,15 +7,7 @@ import asyncio
 
 from penstock.groups.services import share_offsets
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.describe_share_group_offsets import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-    DescribeShareGroupOffsetsRequestTopic,
-    DescribeShareGroupOffsetsResponse,
-    DescribeShareGroupOffsetsResponseGroup,
-    DescribeShareGroupOffsetsResponsePartition,
-    DescribeShareGroupOffsetsResponseTopic,
-)
+from penstock.protocol.messages import describe_share_group_offsets as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import may_group, may_topic
@@ -25,15 +17,15 @@ VERSIONS = range(2)
 
 
 async def handle(
-    ctx: RequestContext, request: DescribeShareGroupOffsetsRequest
-) -> DescribeShareGroupOffsetsResponse:
+    ctx: RequestContext, request: api.DescribeShareGroupOffsetsRequest
+) -> api.DescribeShareGroupOffsetsResponse:
     groups = await asyncio.gather(*(_describe_group(ctx, each) for each in request.groups))
-    return DescribeShareGroupOffsetsResponse(groups=groups)
+    return api.DescribeShareGroupOffsetsResponse(groups=groups)
 
 
 async def _describe_group(
-    ctx: RequestContext, wanted: DescribeShareGroupOffsetsRequestGroup
-) -> DescribeShareGroupOffsetsResponseGroup:
+    ctx: RequestContext, wanted: api.DescribeShareGroupOffsetsRequestGroup
+) -> api.DescribeShareGroupOffsetsResponseGroup:
     if not ctx.broker.groups.shares.is_enabled:
         return _refused(wanted, ErrorCode.UNSUPPORTED_VERSION)
     if not may_group(ctx, Operation.DESCRIBE, wanted.group_id):
@@ -50,12 +42,12 @@ async def _describe_group(
     )
     if wanted.topics is not None:
         topics += [_denied(each) for each in named if each not in allowed]
-    return DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id, topics=topics)
+    return api.DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id, topics=topics)
 
 
 def _all_topics(
     ctx: RequestContext, group_id: str
-) -> list[DescribeShareGroupOffsetsRequestTopic] | ErrorCode:
+) -> list[api.DescribeShareGroupOffsetsRequestTopic] | ErrorCode:
     shard = ctx.broker.groups.find(group_id)
     if isinstance(shard, ErrorCode):
         return shard
@@ -64,23 +56,25 @@ def _all_topics(
         return []
     names = ctx.broker.controller.image.topics_by_id
     return [
-        DescribeShareGroupOffsetsRequestTopic(topic_name=names[topic_id].name, partitions=sorted(partitions))
+        api.DescribeShareGroupOffsetsRequestTopic(
+            topic_name=names[topic_id].name, partitions=sorted(partitions)
+        )
         for topic_id, partitions in group.state_partitions.initialized.items()
         if topic_id in names
     ]
 
 
 def _refused(
-    wanted: DescribeShareGroupOffsetsRequestGroup, code: ErrorCode
-) -> DescribeShareGroupOffsetsResponseGroup:
-    return DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id, error_code=code)
+    wanted: api.DescribeShareGroupOffsetsRequestGroup, code: ErrorCode
+) -> api.DescribeShareGroupOffsetsResponseGroup:
+    return api.DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id, error_code=code)
 
 
-def _denied(topic: DescribeShareGroupOffsetsRequestTopic) -> DescribeShareGroupOffsetsResponseTopic:
-    return DescribeShareGroupOffsetsResponseTopic(
+def _denied(topic: api.DescribeShareGroupOffsetsRequestTopic) -> api.DescribeShareGroupOffsetsResponseTopic:
+    return api.DescribeShareGroupOffsetsResponseTopic(
         topic_name=topic.topic_name,
         partitions=[
-            DescribeShareGroupOffsetsResponsePartition(
+            api.DescribeShareGroupOffsetsResponsePartition(
                 partition_index=each,
                 start_offset=UNINITIALIZED_OFFSET,
                 error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,

@@ -1,8 +1,8 @@
 """DescribeTopicPartitions (key 75), v0: topics with all their partitions, a page at a time (KIP-966).
 
 Topics come in order of name. A page ends at `response_partition_limit` partitions; `next_cursor` says where the next
-one begins, and a request's cursor skips what lies before it. Topics that may not be described are left out of all
-topics; of those asked for, it is not told whether they exist.
+page begins, and a request's cursor skips everything before it. Topics that may not be described are left out when all
+topics are requested; for requested topics, the response does not reveal whether they exist.
 """
 
 from penstock.cluster.metadata.state import Topic

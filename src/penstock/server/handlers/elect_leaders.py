@@ -1,17 +1,14 @@
-"""ElectLeaders (key 43), v0-v2: give partitions their preferred leader, or any leader at all (KIP-460)."""
+"""ElectLeaders (key 43), v0-v2: elect the preferred leader of partitions, or any leader at all (KIP-460)."""
 
-from collections.abc import Awaitable
+from collections.abc import Sequence
 from itertools import groupby
+
+import msgspec
 
 from penstock.cluster.controller.elect_leaders import Elected
 from penstock.cluster.controller.partition_change import Election
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.elect_leaders import (
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    PartitionResult,
-    ReplicaElectionResult,
-)
+from penstock.protocol.messages import elect_leaders as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.errors import LogError
@@ -21,59 +18,44 @@ VERSIONS = range(3)
 _ERROR_FROM = 1
 _ELECTIONS = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 
+_Partitions = Sequence[tuple[str, int]] | None
 
-def handle(
-    ctx: RequestContext, request: ElectLeadersRequest
-) -> ElectLeadersResponse | Awaitable[ElectLeadersResponse]:
-    if not ctx.may_in_cluster(Operation.ALTER):
-        return _refused(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+async def handle(ctx: RequestContext, request: api.ElectLeadersRequest) -> api.ElectLeadersResponse:
+    named = request.topic_partitions
+    wanted = None if named is None else [(each.topic, number) for each in named for number in each.partitions]
     election = _ELECTIONS.get(request.election_type)
+    if not ctx.may_in_cluster(Operation.ALTER):
+        return _refused(ctx, wanted, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if election is None:
-        return _refused(
-            ctx, request, ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}"
-        )
-    return _elect(ctx, request, election)
+        message = f"Unknown election type {request.election_type}"
+        return _refused(ctx, wanted, ErrorCode.INVALID_REQUEST, message)
+    try:
+        return _response(await ctx.broker.controller.elect_leaders(wanted, election))
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        return _response(_failed(wanted, error.code, error.client_message))
 
 
 def _refused(
-    ctx: RequestContext, request: ElectLeadersRequest, code: ErrorCode, message: str | None = None
-) -> ElectLeadersResponse:
-    return ElectLeadersResponse(
-        error_code=code if ctx.version >= _ERROR_FROM else ErrorCode.NONE,
-        replica_election_results=[
-            ReplicaElectionResult(
-                topic=each.topic,
-                partition_result=[
-                    PartitionResult(partition_id=number, error_code=code, error_message=message)
-                    for number in each.partitions
-                ],
-            )
-            for each in request.topic_partitions or ()
-        ],
-    )
+    ctx: RequestContext, wanted: _Partitions, code: ErrorCode, message: str | None = None
+) -> api.ElectLeadersResponse:
+    response = _response(_failed(wanted, code, message))
+    return msgspec.structs.replace(response, error_code=code) if ctx.version >= _ERROR_FROM else response
 
 
-async def _elect(
-    ctx: RequestContext, request: ElectLeadersRequest, election: Election
-) -> ElectLeadersResponse:
-    wanted = (
-        None
-        if request.topic_partitions is None
-        else [(each.topic, number) for each in request.topic_partitions for number in each.partitions]
-    )
-    try:
-        elected = await ctx.broker.controller.elect_leaders(wanted, election)
-    except LogError as error:  # the metadata log takes no records: nothing has changed
-        elected = [
-            Elected(topic=name, partition=number, error=error.code, message=error.client_message)
-            for name, number in wanted or ()
-        ]
-    return ElectLeadersResponse(
+def _failed(wanted: _Partitions, code: ErrorCode, message: str | None) -> list[Elected]:
+    return [
+        Elected(topic=name, partition=number, error=code, message=message) for name, number in wanted or ()
+    ]
+
+
+def _response(elected: Sequence[Elected]) -> api.ElectLeadersResponse:
+    return api.ElectLeadersResponse(
         replica_election_results=[
-            ReplicaElectionResult(
+            api.ReplicaElectionResult(
                 topic=topic,
                 partition_result=[
-                    PartitionResult(
+                    api.PartitionResult(
                         partition_id=each.partition, error_code=each.error, error_message=each.message
                     )
                     for each in group

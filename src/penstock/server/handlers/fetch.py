@@ -1,9 +1,9 @@
 """Fetch (key 1), v4-v18: read record batches, with sessions (KIP-227), topic ids (v13) and long poll.
 
-Stage one takes the request into its session and reads what is in memory. If that is less than `min_bytes`, stage
-two waits for news of any of the partitions, at most `max_wait_ms`; what must come from the disk is read off the
-loop. Nothing that was read is held while waiting: it is read again. See `fetch_read` for what one reading does.
-A fetch of the metadata log, by its id, is the quorum's; by its name there is no such topic for clients.
+Stage one adds the request to its session and reads the records that are in memory. If these are fewer than `min_bytes`,
+stage two waits for changes in any of the partitions, at most `max_wait_ms`; records on disk are read off the loop. No
+records are held while waiting: they are read again. See `fetch_read` for a single pass. A fetch of the metadata log, by
+its id, is the quorum's; by its name there is no such topic for clients.
 """
 
 import asyncio
@@ -14,17 +14,17 @@ import msgspec
 
 from penstock.cluster.quorum.wire import is_about_quorum
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import fetch as api
 from penstock.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
     PartitionData,
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult, TopicKey
+from penstock.server.fetch_sessions import FetchPartition, FetchPlan, TopicKey
+from penstock.server.handlers.shared.current_leader import LED_ELSEWHERE, current_leader
 from penstock.server.handlers.shared.fetch_read import FetchRead, Reader, bytes_max
 from penstock.server.handlers.shared.long_poll import change, watching
 from penstock.server.handlers.shared.permissions import refused_topics
@@ -89,7 +89,7 @@ async def _respond_later(
     while must_wait:
         with watching(ctx.peer, deadline, read.watch) as changed:
             read.forget()
-            must_wait = not await read_enough()  # once more, for what came before it was watched for
+            must_wait = not await read_enough()  # once more, for changes before the watch began
             if must_wait:
                 read.forget()
                 await change(changed)
@@ -97,7 +97,7 @@ async def _respond_later(
 
 
 async def _read(ctx: RequestContext, read: FetchRead) -> None:
-    """All that is not read yet."""
+    """Read the remaining partitions."""
     if not read.has_begun:
         await ctx.broker.memory.pace.turn()
         read.from_memory()
@@ -105,24 +105,17 @@ async def _read(ctx: RequestContext, read: FetchRead) -> None:
 
 
 def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResponse:
-    """Build the answer; in an incremental session only what is news."""
+    """Build the response; in an incremental session only with changed partitions."""
     quotas = ctx.broker.quotas
-    if quotas.is_active and not read.is_for_follower:
+    if quotas.is_active and not read.reader.is_follower:
         wait_ms = quotas.wait_before_fetch_ms(ctx.peer, ctx.client_id, read.size)
         if wait_ms:
             return FetchResponse(throttle_time_ms=wait_ms, session_id=plan.session_id, responses=[])
     ctx.peer.turns.gave(read.size)
     topics: list[FetchableTopicResponse] = []
-    leaders: dict[int, NodeEndpoint] = {}
+    leaders: dict[int, api.NodeEndpoint] = {}
     for wanted, data in zip(plan.partitions, read.results, strict=True):
-        result = FetchResult(
-            error_code=data.error_code,
-            high_watermark=data.high_watermark,
-            log_start_offset=data.log_start_offset,
-            has_records=bool(data.records),
-            must_send=data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
-        )
-        if not plan.must_include(wanted, result):
+        if not plan.must_include(wanted, data):
             continue
         if data.records:
             read.note_sent(wanted, len(data.records))
@@ -133,7 +126,7 @@ def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResp
 
 
 def _topic_of(topics: list[FetchableTopicResponse], wanted: FetchPartition) -> FetchableTopicResponse:
-    """The last topic of the answer if it is the one wanted, else a new one."""
+    """The last topic of the response if it is the wanted one, else a new one."""
     key = wanted.topic
     if isinstance(key, bytes):
         if not topics or topics[-1].topic_id != key:
@@ -144,34 +137,13 @@ def _topic_of(topics: list[FetchableTopicResponse], wanted: FetchPartition) -> F
 
 
 def _failed_for(
-    ctx: RequestContext, wanted: FetchPartition, data: PartitionData, leaders: dict[int, NodeEndpoint]
+    ctx: RequestContext, wanted: FetchPartition, data: PartitionData, leaders: dict[int, api.NodeEndpoint]
 ) -> PartitionData:
-    """An error as this version of the client understands it, with who leads if it asked the wrong broker."""
+    """An error as this version of the client understands it, with the current leader if another broker leads."""
     code = data.error_code
     if code == ErrorCode.KAFKA_STORAGE_ERROR and ctx.version <= 5:
-        code = ErrorCode.NOT_LEADER_OR_FOLLOWER  # clients of that age do not know the code, and give up
-    leader = LeaderIdAndEpoch()
-    if ctx.version >= _TELLS_LEADER_FROM and code in (
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.FENCED_LEADER_EPOCH,
-    ):
-        leader = _current_leader(ctx, wanted, leaders)
+        code = ErrorCode.NOT_LEADER_OR_FOLLOWER  # older clients do not know the code, and give up
+    leader = api.LeaderIdAndEpoch()
+    if ctx.version >= _TELLS_LEADER_FROM and code in LED_ELSEWHERE:
+        leader = current_leader(ctx, wanted.topic, wanted.index, leaders, api)
     return msgspec.structs.replace(data, error_code=code, current_leader=leader)
-
-
-def _current_leader(
-    ctx: RequestContext, wanted: FetchPartition, leaders: dict[int, NodeEndpoint]
-) -> LeaderIdAndEpoch:
-    image = ctx.broker.controller.image
-    key = wanted.topic
-    topic = image.topic_by_id(key) if isinstance(key, bytes) else image.topic(key)
-    partition = topic.partitions.get(wanted.index) if topic is not None else None
-    if partition is None:
-        return LeaderIdAndEpoch()
-    broker = image.brokers.get(partition.leader)
-    endpoint = broker.endpoint(ctx.peer.listener) if broker is not None else None
-    if broker is not None and endpoint is not None:
-        leaders[broker.broker_id] = NodeEndpoint(
-            node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
-        )
-    return LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)

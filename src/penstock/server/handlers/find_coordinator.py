@@ -1,9 +1,9 @@
-"""FindCoordinator (key 10), v0-v6: which broker coordinates a group or a transactional id; from v4 on several at once.
+"""FindCoordinator (key 10), v0-v6: the coordinator of a group or a transactional id; from v4 on several at once.
 
-Makes the coordinator's topic when it does not exist yet, and names a broker only when that one serves the partition,
-here or elsewhere: what the client asks next is not refused. Waiting is bounded; then it is COORDINATOR_NOT_AVAILABLE,
-which clients retry. Key types: 0 group, 1 transaction, 2 share. That one is for brokers, from v6 on: who keeps the
-state of a share partition, named `group:topic id:partition`.
+Creates the coordinator's topic if it does not exist yet, and names a broker only once that broker serves the partition,
+here or elsewhere: so the client's next request is not refused. The wait is bounded; then the response is
+COORDINATOR_NOT_AVAILABLE, which clients retry. Key types: 0 group, 1 transaction, 2 share. Type 2 is for brokers, from
+v6 on: the coordinator of a share partition's state, named `group:topic id:partition`.
 """
 
 import asyncio
@@ -11,11 +11,7 @@ from typing import Any
 
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.find_coordinator import (
-    Coordinator,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
+from penstock.protocol.messages import find_coordinator as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import may_group, may_transactional_id
@@ -30,16 +26,16 @@ _BATCHED_FROM = 4
 _SHARE_FROM = 6
 
 
-async def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+async def handle(ctx: RequestContext, request: api.FindCoordinatorRequest) -> api.FindCoordinatorResponse:
     if ctx.version >= _BATCHED_FROM:
-        found: list[Coordinator] = []
+        found: list[api.Coordinator] = []
         for key in request.coordinator_keys:
             found.append(await _find(ctx, request.key_type, key))
             if len(found) % _TURN == 0:
                 await asyncio.sleep(0)  # the broker has other clients
-        return FindCoordinatorResponse(coordinators=found)
+        return api.FindCoordinatorResponse(coordinators=found)
     one = await _find(ctx, request.key_type, request.key)
-    return FindCoordinatorResponse(
+    return api.FindCoordinatorResponse(
         error_code=one.error_code,
         error_message=one.error_message or "NONE",
         node_id=one.node_id,
@@ -48,7 +44,7 @@ async def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCo
     )
 
 
-async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+async def _find(ctx: RequestContext, key_type: int, key: str) -> api.Coordinator:
     leader: int | ErrorCode
     if key_type == _GROUP:
         if not may_group(ctx, Operation.DESCRIBE, key):
@@ -70,7 +66,7 @@ async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     endpoint = broker.endpoint(ctx.peer.listener) if broker is not None and broker.is_active else None
     if broker is None or endpoint is None:
         return _none(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    return Coordinator(
+    return api.Coordinator(
         key=key, node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, error_message=""
     )
 
@@ -89,16 +85,16 @@ async def _find_share(ctx: RequestContext, text: str) -> int | ErrorCode:
 async def _serving(
     ctx: RequestContext, key_type: int, key: str, partitions: CoordinatorPartitions[Any], *, is_here: bool
 ) -> int:
-    """The broker that serves the partition a key lives in; -1 when there is none now."""
+    """The broker that serves the partition of a key; -1 when there is none now."""
     leader = ctx.broker.node_id if is_here else partitions.leader_of(key)
     if is_here or leader == _NOBODY:
         return leader
     if leader == ctx.broker.node_id:
         return _NOBODY
-    # A broker that asks has asked the leader: a second step could go round in a circle.
+    # A request from a broker was already sent to the leader: another hop could loop.
     is_ready = ctx.peer.is_broker or await ctx.broker.coordinators.is_ready(key_type, partitions.topic, key)
     return leader if is_ready else _NOBODY
 
 
-def _none(key: str, code: ErrorCode) -> Coordinator:
-    return Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=code.name)
+def _none(key: str, code: ErrorCode) -> api.Coordinator:
+    return api.Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=code.name)

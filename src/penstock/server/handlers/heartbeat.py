@@ -1,4 +1,4 @@
-"""Heartbeat (key 12), v0-v4: keeps the session of a classic member, and tells it that the group rebalances."""
+"""Heartbeat (key 12), v0-v4: keeps the session of a classic member alive, and notifies it of a rebalance."""
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -14,11 +14,7 @@ from penstock.cluster.controller.alter_configs import (
 )
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.metadata.image import ResourceType
-from penstock.protocol.messages.incremental_alter_configs import (
-    AlterConfigsResourceResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
+from penstock.protocol.messages import incremental_alter_configs as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.config_changes import alter, answer, is_of_broker
@@ -28,8 +24,8 @@ from penstock.server.handlers.shared.permissions import settings_refusal
 VERSIONS = range(2)
 
 
-def is_own(request: IncrementalAlterConfigsRequest) -> bool:
-    """Whether this broker looks at it before the controller: it has log levels or settings of one broker in it."""
+def is_own(request: api.IncrementalAlterConfigsRequest) -> bool:
+    """Whether this broker handles it before the controller: it has log levels or settings of a single broker."""
     return any(
         each.resource_type == ResourceType.BROKER_LOGGER
         or is_of_broker(each.resource_type, each.resource_name)
@@ -38,8 +34,8 @@ def is_own(request: IncrementalAlterConfigsRequest) -> bool:
 
 
 async def handle(
-    ctx: RequestContext, request: IncrementalAlterConfigsRequest
-) -> IncrementalAlterConfigsResponse:
+    ctx: RequestContext, request: api.IncrementalAlterConfigsRequest
+) -> api.IncrementalAlterConfigsResponse:
     resources = [
         ResourceChanges(
             resource_type=r.resource_type,
@@ -49,9 +45,9 @@ async def handle(
         for r in request.resources
     ]
     altered = await _altered(ctx, resources, validate_only=request.validate_only)
-    return IncrementalAlterConfigsResponse(
+    return api.IncrementalAlterConfigsResponse(
         responses=[
-            AlterConfigsResourceResponse(
+            api.AlterConfigsResourceResponse(
                 error_code=r.error,
                 error_message=r.message,
                 resource_type=r.resource_type,
@@ -65,7 +61,7 @@ async def handle(
 async def _altered(
     ctx: RequestContext, resources: Sequence[ResourceChanges], *, validate_only: bool
 ) -> list[ConfigsAltered]:
-    """Give one answer for each resource, in their order."""
+    """Return one result for each resource, in order."""
     occurrences = Counter((each.resource_type, each.resource_name) for each in resources)
     done = {
         id(each): _alter_logger(

@@ -1,7 +1,7 @@
 """InitProducerId (key 22), v0-v6: an id and an epoch for an idempotent or transactional producer.
 
 Without a transactional id every producer gets a new id. With one it gets the id's next epoch: the previous producer
-is fenced, and its open transaction is aborted first. v3: a producer goes on after an error (KIP-360). v4:
+is fenced, and its open transaction is aborted first. v3: a producer continues after an error (KIP-360). v4:
 PRODUCER_FENCED. v6: two-phase commit (KIP-939), where the broker's settings allow it.
 """
 

@@ -7,14 +7,10 @@ from collections.abc import Awaitable
 
 from penstock.protocol.messages import initialize_share_group_state as api
 from penstock.server.context import RequestContext
-from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
+from penstock.server.handlers.shared.share_state_requests import respond
 from penstock.share.state.values import SharePartitionKey
 
 VERSIONS = range(1)
-
-_CLASSES = ResponseClasses(
-    api.InitializeShareGroupStateResponse, api.InitializeStateResult, api.PartitionResult
-)
 
 
 def handle(
@@ -23,4 +19,4 @@ def handle(
     def begin(key: SharePartitionKey, wanted: api.PartitionData) -> Awaitable[None]:
         return ctx.broker.share_state.initialize(key, wanted.state_epoch, wanted.start_offset)
 
-    return respond(request, begin, _CLASSES)
+    return respond(request, begin, api.InitializeShareGroupStateResponse)

@@ -29,7 +29,10 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
         return _in_version(refused, ctx.version)
     if request.reason:
         log.debug(
-            "member %r of group %r joins because: %s", request.member_id, request.group_id, request.reason
+            "A member joins. group=%s member=%s reason=%s",
+            request.group_id,
+            request.member_id,
+            request.reason,
         )
     if ctx.version == 0:
         request = msgspec.structs.replace(request, rebalance_timeout_ms=request.session_timeout_ms)

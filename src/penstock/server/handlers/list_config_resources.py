@@ -1,16 +1,12 @@
 """ListConfigResources (key 74), v0-v1: which topics, brokers, groups and metrics subscriptions have settings.
 
-v0 lists client metrics subscriptions only (it was ListClientMetricsResources); from v1 on the types are asked for, and
-none asked means all (KIP-1142). Topics and brokers are listed whether they set anything or not.
+v0 lists client metrics subscriptions only (it was ListClientMetricsResources); from v1 on the request names the types,
+and no type means all (KIP-1142). Topics and brokers are listed whether they have settings or not.
 """
 
 from penstock.cluster.metadata.image import ResourceType
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.list_config_resources import (
-    ConfigResource,
-    ListConfigResourcesRequest,
-    ListConfigResourcesResponse,
-)
+from penstock.protocol.messages import list_config_resources as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 
@@ -25,17 +21,17 @@ _SUPPORTED = (
 )
 
 
-def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+def handle(ctx: RequestContext, request: api.ListConfigResourcesRequest) -> api.ListConfigResourcesResponse:
     if not ctx.may_in_cluster(Operation.DESCRIBE_CONFIGS):
-        return ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return api.ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     wanted = (
         (request.resource_types or list(_SUPPORTED)) if ctx.version >= 1 else [ResourceType.CLIENT_METRICS]
     )
     if any(kind not in _SUPPORTED for kind in wanted):
-        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    return ListConfigResourcesResponse(
+        return api.ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return api.ListConfigResourcesResponse(
         config_resources=[
-            ConfigResource(resource_name=name, resource_type=kind)
+            api.ConfigResource(resource_name=name, resource_type=kind)
             for kind in dict.fromkeys(wanted)
             for name in _names(ctx, ResourceType(kind))
         ]

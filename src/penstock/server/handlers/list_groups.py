@@ -1,6 +1,6 @@
 """ListGroups (key 16), v0-v5: the groups that this broker coordinates; v4 filters by state, v5 by type.
 
-Only those that the client may describe; with permission to describe the cluster, all.
+Only groups that the client may describe; with permission to describe the cluster, all.
 """
 
 from penstock.groups.admin import list_groups

@@ -3,26 +3,21 @@
 timestamp  -1  the end that the client may read (the last stable offset under read_committed)
 -2  the start of the log
 -3  the record with the greatest timestamp (v7)
--4  the start of what is stored here, which is the start of the log (v8)
--5  the end of what is in remote storage (v9): there is none, so -1
+-4  the start of the local log, which is the start of the log (v8)
+-5  the end of remote storage (v9): there is none, so -1
 -6  the first offset not yet in remote storage (v11): likewise -1
 >=0  the first record at or after that time
 
-A leader whose high watermark has not reached the start of its epoch tells a client of nothing beyond it: the answer is
-OFFSET_NOT_AVAILABLE, or LEADER_NOT_AVAILABLE before v5 (KIP-207). Who is no client (names a replica id) sees all.
+A leader whose high watermark has not reached the start of its epoch shows a client nothing beyond it: the response is
+OFFSET_NOT_AVAILABLE, or LEADER_NOT_AVAILABLE before v5 (KIP-207). A request that names a replica id is not from a
+client, and sees everything.
 """
 
 from collections import Counter
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopicResponse,
-)
+from penstock.protocol.messages import list_offsets as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import may_topic
@@ -38,7 +33,7 @@ _CLIENT = -1
 _OFFSET_NOT_AVAILABLE_SINCE_VERSION = 5
 
 
-async def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+async def handle(ctx: RequestContext, request: api.ListOffsetsRequest) -> api.ListOffsetsResponse:
     counts = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
     topics = []
     for topic in request.topics:
@@ -52,13 +47,13 @@ async def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
             else:
                 found = await _list_one(ctx, topic.name, wanted, request)
             partitions.append(found)
-        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
-    return ListOffsetsResponse(topics=topics)
+        topics.append(api.ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    return api.ListOffsetsResponse(topics=topics)
 
 
 async def _list_one(
-    ctx: RequestContext, topic: str, wanted: ListOffsetsPartition, request: ListOffsetsRequest
-) -> ListOffsetsPartitionResponse:
+    ctx: RequestContext, topic: str, wanted: api.ListOffsetsPartition, request: api.ListOffsetsRequest
+) -> api.ListOffsetsPartitionResponse:
     timestamp = wanted.timestamp
     if timestamp < EARLIEST_PENDING_UPLOAD or ctx.version < _SINCE_VERSION.get(timestamp, 0):
         return _failed(wanted, ErrorCode.UNSUPPORTED_VERSION)
@@ -90,8 +85,8 @@ async def _list_one(
     return _found(ctx, wanted, found.timestamp, found.offset, log.epoch_of(found.offset))
 
 
-def _limit(ctx: RequestContext, leader: Replica, request: ListOffsetsRequest) -> tuple[int, ErrorCode]:
-    """Up to where is told, and the error for what lies beyond, if that may have been shown before."""
+def _limit(ctx: RequestContext, leader: Replica, request: api.ListOffsetsRequest) -> tuple[int, ErrorCode]:
+    """The offset limit for this client, and the error beyond it if earlier leaders may have shown records there."""
     if request.replica_id != _CLIENT:
         return leader.log.log_end_offset, ErrorCode.NONE
     is_committed = request.isolation_level == _READ_COMMITTED
@@ -103,9 +98,9 @@ def _limit(ctx: RequestContext, leader: Replica, request: ListOffsetsRequest) ->
 
 
 def _found(
-    ctx: RequestContext, wanted: ListOffsetsPartition, timestamp: int, offset: int, leader_epoch: int
-) -> ListOffsetsPartitionResponse:
-    return ListOffsetsPartitionResponse(
+    ctx: RequestContext, wanted: api.ListOffsetsPartition, timestamp: int, offset: int, leader_epoch: int
+) -> api.ListOffsetsPartitionResponse:
+    return api.ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
         error_code=0,
         timestamp=timestamp,
@@ -114,5 +109,5 @@ def _found(
     )
 
 
-def _failed(wanted: ListOffsetsPartition, code: ErrorCode) -> ListOffsetsPartitionResponse:
-    return ListOffsetsPartitionResponse(partition_index=wanted.partition_index, error_code=code)
+def _failed(wanted: api.ListOffsetsPartition, code: ErrorCode) -> api.ListOffsetsPartitionResponse:
+    return api.ListOffsetsPartitionResponse(partition_index=wanted.partition_index, error_code=code)

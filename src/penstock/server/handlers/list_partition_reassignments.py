@@ -2,12 +2,7 @@
 
 from penstock.cluster.controller.reassignments import reassigning
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-    OngoingPartitionReassignment,
-    OngoingTopicReassignment,
-)
+from penstock.protocol.messages import list_partition_reassignments as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 
@@ -15,10 +10,10 @@ VERSIONS = range(1)
 
 
 def handle(
-    ctx: RequestContext, request: ListPartitionReassignmentsRequest
-) -> ListPartitionReassignmentsResponse:
+    ctx: RequestContext, request: api.ListPartitionReassignmentsRequest
+) -> api.ListPartitionReassignmentsResponse:
     if not ctx.may_in_cluster(Operation.DESCRIBE):
-        return ListPartitionReassignmentsResponse(
+        return api.ListPartitionReassignmentsResponse(
             error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None
         )
     asked = (
@@ -26,18 +21,18 @@ def handle(
         if request.topics is None
         else {(topic.name, number) for topic in request.topics for number in topic.partition_indexes}
     )
-    found: dict[str, list[OngoingPartitionReassignment]] = {}
+    found: dict[str, list[api.OngoingPartitionReassignment]] = {}
     for topic, number, partition in reassigning(ctx.broker.controller.image):
         if asked is None or (topic.name, number) in asked:
             found.setdefault(topic.name, []).append(
-                OngoingPartitionReassignment(
+                api.OngoingPartitionReassignment(
                     partition_index=number,
                     replicas=list(partition.replicas),
                     adding_replicas=list(partition.adding_replicas),
                     removing_replicas=list(partition.removing_replicas),
                 )
             )
-    return ListPartitionReassignmentsResponse(
+    return api.ListPartitionReassignmentsResponse(
         error_message=None,
-        topics=[OngoingTopicReassignment(name=name, partitions=each) for name, each in found.items()],
+        topics=[api.OngoingTopicReassignment(name=name, partitions=each) for name, each in found.items()],
     )

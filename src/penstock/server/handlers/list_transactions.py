@@ -9,11 +9,7 @@ import asyncio
 from penstock.config.patterns.automaton import Pattern
 from penstock.config.patterns.syntax import InvalidPattern
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.list_transactions import (
-    ListTransactionsRequest,
-    ListTransactionsResponse,
-    TransactionState,
-)
+from penstock.protocol.messages import list_transactions as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import may_transactional_id
@@ -25,14 +21,14 @@ VERSIONS = range(3)
 _IDS_PER_TURN = 100
 
 
-async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+async def handle(ctx: RequestContext, request: api.ListTransactionsRequest) -> api.ListTransactionsResponse:
     coordinator = ctx.broker.transactions
     if coordinator.partitions.is_loading:
-        return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return api.ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     try:
         pattern = Pattern(request.transactional_id_pattern) if request.transactional_id_pattern else None
     except InvalidPattern:
-        return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+        return api.ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     states = {STATE_NAMES[name] for name in request.state_filters if name in STATE_NAMES}
     producer_ids = set(request.producer_id_filters)
     now_ms = ctx.broker.clock.now_ms()
@@ -48,12 +44,12 @@ async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListT
 
     found = await coordinator.partitions.read_committed(iter)
     if isinstance(found, ErrorCode):
-        return ListTransactionsResponse(error_code=found)
+        return api.ListTransactionsResponse(error_code=found)
     wanted = []
     for number, transaction in enumerate(found):
         if is_wanted(transaction):
             wanted.append(
-                TransactionState(
+                api.TransactionState(
                     transactional_id=transaction.transactional_id,
                     producer_id=transaction.producer_id,
                     transaction_state=transaction.state.protocol_name,
@@ -61,7 +57,7 @@ async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListT
             )
         if number % _IDS_PER_TURN == 0:
             await asyncio.sleep(0)
-    return ListTransactionsResponse(
+    return api.ListTransactionsResponse(
         unknown_state_filters=[name for name in request.state_filters if name not in STATE_NAMES],
         transaction_states=wanted,
     )

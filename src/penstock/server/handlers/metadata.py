@@ -1,8 +1,9 @@
-"""Metadata (key 3), v0-v13: brokers, and topics by name, by id (v12) or all; may create what is missing.
+"""Metadata (key 3), v0-v13: brokers, and topics by name, by id (v12) or all; may create missing topics.
 
-Topics that may not be described are left out of all topics; of those asked for, it is not told whether they exist.
+Topics that may not be described are left out when all topics are requested; for requested topics, the response does not
+reveal whether they exist.
 
-A topic that is created because it was asked for is unknown in the first answers: the client asks again.
+A topic that is created because it was requested is unknown in the first responses: the client asks again.
 """
 
 from collections.abc import Collection, Iterable
@@ -12,13 +13,7 @@ from penstock.cluster.metadata.state import Topic
 from penstock.cluster.metadata.topic_names import invalid_name_reason, is_internal
 from penstock.config.settings.replication import AUTO_CREATE_TOPICS_ENABLE
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
+from penstock.protocol.messages import metadata as api
 from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import NOT_ASKED, Operation
 from penstock.security.resources import ResourceType
@@ -33,7 +28,7 @@ from penstock.server.handlers.shared.permissions import (
 VERSIONS = range(14)
 
 
-def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
+def handle(ctx: RequestContext, request: api.MetadataRequest) -> api.MetadataResponse:
     wanted = request.topics
     # KIP-516: v10 and v11 have the field for ids, but ids only mean something from v12 on.
     if ctx.version < 12 and any(t.name is None or t.topic_id != ZERO_UUID for t in wanted or ()):
@@ -59,8 +54,8 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
     return _respond(ctx, request, _by_names(ctx, request, names, denied))
 
 
-def _to_create(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[str]:
-    """Those that do not exist, when asking for them is meant to make them."""
+def _to_create(ctx: RequestContext, request: api.MetadataRequest, names: list[str]) -> list[str]:
+    """The topics that do not exist, if the request is meant to create them."""
     is_wanted = ctx.broker.config[AUTO_CREATE_TOPICS_ENABLE] and (
         ctx.version < 4 or request.allow_auto_topic_creation
     )
@@ -75,22 +70,22 @@ def _not_to_create(ctx: RequestContext, names: list[str]) -> set[bytes | str]:
 
 
 def _by_names(
-    ctx: RequestContext, request: MetadataRequest, names: list[str], denied: Collection[bytes | str]
-) -> list[MetadataResponseTopic]:
+    ctx: RequestContext, request: api.MetadataRequest, names: list[str], denied: Collection[bytes | str]
+) -> list[api.MetadataResponseTopic]:
     return [
-        MetadataResponseTopic(name=name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        api.MetadataResponseTopic(name=name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         if name in denied
         else _by_name(ctx, request, name)
         for name in names
     ]
 
 
-def _by_name(ctx: RequestContext, request: MetadataRequest, name: str) -> MetadataResponseTopic:
+def _by_name(ctx: RequestContext, request: api.MetadataRequest, name: str) -> api.MetadataResponseTopic:
     topic = ctx.broker.controller.image.topics.get(name)
     if topic is not None:
         return _topic(ctx, request, topic)
     invalid = invalid_name_reason(name) is not None
-    return MetadataResponseTopic(
+    return api.MetadataResponseTopic(
         name=name,
         error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         is_internal=is_internal(name),
@@ -98,30 +93,30 @@ def _by_name(ctx: RequestContext, request: MetadataRequest, name: str) -> Metada
     )
 
 
-def _by_id(ctx: RequestContext, request: MetadataRequest, topic_id: bytes) -> MetadataResponseTopic:
-    """An id tells nothing of the topic, so Kafka does not hide that one exists."""
+def _by_id(ctx: RequestContext, request: api.MetadataRequest, topic_id: bytes) -> api.MetadataResponseTopic:
+    """A topic id reveals nothing about the topic, so Kafka does not hide that it exists."""
     topic = ctx.broker.controller.image.topics_by_id.get(topic_id)
     if topic is None:
-        return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+        return api.MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
     if not may_topic(ctx, Operation.DESCRIBE, topic.name):
-        return MetadataResponseTopic(
+        return api.MetadataResponseTopic(
             name=None, topic_id=topic_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
         )
     return _topic(ctx, request, topic)
 
 
-def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> MetadataResponseTopic:
+def _topic(ctx: RequestContext, request: api.MetadataRequest, topic: Topic) -> api.MetadataResponseTopic:
     image = ctx.broker.controller.image
     unreachable = {
         each.broker_id for each in image.brokers.values() if each.endpoint(ctx.peer.listener) is None
     }
-    return MetadataResponseTopic(
+    return api.MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=is_internal(topic.name),
         error_code=0,
         partitions=[
-            MetadataResponsePartition(
+            api.MetadataResponsePartition(
                 error_code=_leader_error(ctx, p.leader, unreachable),
                 partition_index=index,
                 leader_id=-1 if p.leader in unreachable else p.leader,
@@ -143,16 +138,16 @@ def _leader_error(ctx: RequestContext, leader: int, unreachable: Collection[int]
     return ErrorCode.LISTENER_NOT_FOUND if leader in unreachable else ErrorCode.NONE
 
 
-def _topic_operations(ctx: RequestContext, request: MetadataRequest, name: str) -> int:
+def _topic_operations(ctx: RequestContext, request: api.MetadataRequest, name: str) -> int:
     if not request.include_topic_authorized_operations:
         return NOT_ASKED
     return permitted_operations(ctx, ResourceType.TOPIC, name)
 
 
 def _respond(
-    ctx: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
-) -> MetadataResponse:
-    return MetadataResponse(
+    ctx: RequestContext, request: api.MetadataRequest, topics: list[api.MetadataResponseTopic]
+) -> api.MetadataResponse:
+    return api.MetadataResponse(
         brokers=live_brokers(ctx, ctx.broker.controller.image),
         cluster_id=ctx.broker.cluster_id,
         controller_id=ctx.broker.node_id,
@@ -163,10 +158,10 @@ def _respond(
     )
 
 
-def live_brokers(ctx: RequestContext, image: MetadataImage) -> list[MetadataResponseBroker]:
-    """Where clients of this listener reach each broker that is alive."""
+def live_brokers(ctx: RequestContext, image: MetadataImage) -> list[api.MetadataResponseBroker]:
+    """The address of each live broker for clients of this listener."""
     return [
-        MetadataResponseBroker(
+        api.MetadataResponseBroker(
             node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
         )
         for broker in image.active_brokers()
@@ -178,10 +173,10 @@ def offline(image: MetadataImage, replicas: Iterable[int]) -> list[int]:
     return [r for r in replicas if r not in image.brokers or not image.brokers[r].may_lead]
 
 
-def _refused(request: MetadataRequest) -> MetadataResponse:
-    return MetadataResponse(
+def _refused(request: api.MetadataRequest) -> api.MetadataResponse:
+    return api.MetadataResponse(
         topics=[
-            MetadataResponseTopic(
+            api.MetadataResponseTopic(
                 name=t.name or "", topic_id=t.topic_id, error_code=ErrorCode.INVALID_REQUEST
             )
             for t in request.topics or ()

@@ -1,20 +1,14 @@
 """OffsetCommit (key 8), v2-v10: store the offsets of a group.
 
 v2-v4 may have a retention time (KIP-211 left that to the broker). v6: with the leader epoch of the offset. v9: also for
-KIP-848 groups. v10: topics by id. Unknown partitions have errors of their own; an error of the member applies to all.
+KIP-848 groups. v10: topics by id. Unknown partitions have separate errors; an error of the member applies to all.
 """
 
 import msgspec
 
 from penstock.groups.offset_requests import Committer, commit
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
+from penstock.protocol.messages import offset_commit as api
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.runtime.completion import Completion, Reply
 from penstock.security.operations import Operation
@@ -28,27 +22,30 @@ _BY_ID_FROM = 10
 
 
 def handle(
-    ctx: RequestContext, request: OffsetCommitRequest
-) -> OffsetCommitResponse | Reply[OffsetCommitResponse]:
-    if not may_group(ctx, Operation.READ, request.group_id):
-        return _refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    ctx: RequestContext, request: api.OffsetCommitRequest
+) -> api.OffsetCommitResponse | Reply[api.OffsetCommitResponse]:
+    is_allowed = may_group(ctx, Operation.READ, request.group_id)
     now_ms = ctx.broker.clock.now_ms()
     expire_ms = -1 if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
     commits: list[tuple[OffsetCommitKey, OffsetCommitValue]] = []
     topics = []
     for topic in request.topics:
         partitions = []
-        name, topic_id, unknown = _resolve(ctx, topic)
+        name, topic_id, refusal = _resolve(ctx, topic)
+        if not is_allowed:
+            refusal = ErrorCode.GROUP_AUTHORIZATION_FAILED
         for wanted in topic.partitions:
-            code = unknown or check_offset(ctx, name, wanted)
+            code = refusal or check_offset(ctx, name, wanted)
             partitions.append(
-                OffsetCommitResponsePartition(partition_index=wanted.partition_index, error_code=code)
+                api.OffsetCommitResponsePartition(partition_index=wanted.partition_index, error_code=code)
             )
             if not code:
                 key = OffsetCommitKey(group=request.group_id, topic=name, partition=wanted.partition_index)
                 commits.append((key, offset_value(wanted, topic_id, now_ms, expire_ms)))
-        topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic.topic_id, partitions=partitions))
-    response = OffsetCommitResponse(topics=topics)
+        topics.append(
+            api.OffsetCommitResponseTopic(name=name, topic_id=topic.topic_id, partitions=partitions)
+        )
+    response = api.OffsetCommitResponse(topics=topics)
     if not commits:
         return response
     committer = Committer(
@@ -64,7 +61,7 @@ def handle(
     return _with(response, outcome)
 
 
-def _resolve(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> tuple[str, bytes, ErrorCode]:
+def _resolve(ctx: RequestContext, topic: api.OffsetCommitRequestTopic) -> tuple[str, bytes, ErrorCode]:
     image = ctx.broker.controller.image
     if ctx.version >= _BY_ID_FROM:
         by_id = image.topics_by_id.get(topic.topic_id)
@@ -84,27 +81,11 @@ def _denied(ctx: RequestContext, topic: str) -> ErrorCode:
     return ErrorCode.NONE if is_allowed else ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def _refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=code)
-                    for p in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
-
-
-def _with(response: OffsetCommitResponse, code: ErrorCode) -> OffsetCommitResponse:
-    """Apply the error of the group to every partition without an error of its own."""
+def _with(response: api.OffsetCommitResponse, code: ErrorCode) -> api.OffsetCommitResponse:
+    """Apply the error of the group to every partition without a separate error."""
     if not code:
         return response
-    return OffsetCommitResponse(
+    return api.OffsetCommitResponse(
         topics=[
             msgspec.structs.replace(
                 topic,

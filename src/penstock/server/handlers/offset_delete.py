@@ -4,12 +4,7 @@ from collections.abc import Awaitable
 
 from penstock.groups.offset_requests import delete_offsets
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-)
+from penstock.protocol.messages import offset_delete as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.permissions import denied_topics, may_group
@@ -17,11 +12,11 @@ from penstock.server.handlers.shared.permissions import denied_topics, may_group
 VERSIONS = range(1)
 
 
-async def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+async def handle(ctx: RequestContext, request: api.OffsetDeleteRequest) -> api.OffsetDeleteResponse:
     if not may_group(ctx, Operation.DELETE, request.group_id):
-        return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return api.OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:
-        return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+        return api.OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     denied = denied_topics(ctx, Operation.READ, (topic.name for topic in request.topics))
     image = ctx.broker.controller.image
     wanted = [
@@ -34,13 +29,13 @@ async def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDel
     answer = delete_offsets(ctx.broker.groups, request.group_id, existing)
     codes = await answer if isinstance(answer, Awaitable) else answer
     if isinstance(codes, ErrorCode):
-        return OffsetDeleteResponse(error_code=codes)
-    return OffsetDeleteResponse(
+        return api.OffsetDeleteResponse(error_code=codes)
+    return api.OffsetDeleteResponse(
         topics=[
-            OffsetDeleteResponseTopic(
+            api.OffsetDeleteResponseTopic(
                 name=topic.name,
                 partitions=[
-                    OffsetDeleteResponsePartition(
+                    api.OffsetDeleteResponsePartition(
                         partition_index=p.partition_index,
                         error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
                         if topic.name in denied

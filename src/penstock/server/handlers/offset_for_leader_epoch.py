@@ -35,7 +35,7 @@ def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetF
 
 
 def _denied(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> set[bytes | str]:
-    """Brokers may ask about every topic, consumers about those they may describe (KIP-320)."""
+    """Brokers may ask about every topic, consumers about topics that they may describe (KIP-320)."""
     if ctx.may_in_cluster(Operation.CLUSTER_ACTION):
         return set()
     return denied_topics(ctx, Operation.DESCRIBE, (topic.topic for topic in request.topics))

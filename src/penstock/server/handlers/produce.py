@@ -1,9 +1,9 @@
 """Produce (key 0), v3-v13: append record batches to the partitions led here.
 
-Stage one validates and appends, in connection order; stage two waits until what was appended may be acknowledged.
-The request's timeout bounds the wait for other replicas. Where there are none the wait is for this broker's own disk,
-which Kafka does within the append, and the timeout does not apply to it. With acks=0 nothing is answered; an error then
-closes the connection, the only way left to tell the client.
+Stage one validates and appends, in connection order; stage two waits until the records may be acknowledged. The
+request's timeout bounds the wait for other replicas. Without other replicas the wait is for this broker's own disk,
+which Kafka does within the append, and the timeout does not apply to it. With acks=0 there is no response; an error
+then closes the connection, the only way left to notify the client.
 
 The first batch of a transaction in a partition is appended in stage two: its coordinator is asked whether the partition
 is part of the transaction or, from v12 on, is asked to add it (KIP-890): see `produce_transactions`.
@@ -58,11 +58,12 @@ VERSIONS = range(3, 14)
 _CHECK_INTERVAL_S = 1.0  # how often a wait for other replicas checks that this leader is not cut off
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 _ACKS = (ALL, 0, 1)
+_NO_ERROR = ErrorCode.NONE  # in Python 3.11 it takes a call to get a member of an enum
 _NO_START_OFFSET = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 """Refusals that, as in Kafka, do not say where the log starts."""
 
 _Part = tuple[TopicProduceData, int, ErrorCode, Replica | None, Commit | None]
-"""A partition of a request, and what becomes of its records: an error, or a commit at its leader."""
+"""A partition of a request, and the outcome of its records: an error, or a commit at its leader."""
 _Denied = Mapping[bytes | str, ErrorCode]
 _NOTHING_DENIED: _Denied = {}
 _NO_VERDICTS: Verdicts = {}
@@ -104,25 +105,25 @@ async def _append_later(
         produce.append(denied, await verdicts(ctx, request, pending))
         await produce.appended()
     finally:
-        pending.admission.close()  # the producer's next request goes in behind what was appended
+        pending.admission.close()  # the producer's next request is appended after these records
     answer = produce.answer()
     return await answer if isinstance(answer, Reply) else answer
 
 
 class _Produce(Reply[ProduceResponse | None]):
-    """One request: what becomes of each partition, and the reply when every one has committed or failed, or the other
+    """One request: the outcome of each partition, and the reply once all have committed or failed, or the other
     replicas took too long.
 
-    A leader that is cut off from the cluster may have been replaced, and nobody can notify it. Kafka
-    lets its clients wait for the timeout and send to it again, because all that they can learn from it is that it
-    leads. Here their connection ends, as if the leader had died, and they ask the other brokers who leads now.
+    A leader that is cut off from the cluster may have been replaced without being notified. Kafka lets its clients wait
+    for the timeout and retry, because all that they can learn from it is that it leads. Here their connection ends, as
+    if the leader had died, and they ask the other brokers who leads now.
     """
 
     _ctx: RequestContext
     _request: ProduceRequest
     _parts: list[_Part] = msgspec.field(default_factory=list)
     _left: int = 1  # commits that are waited for, and `answer`
-    _others: list[Commit] = msgspec.field(default_factory=list)  # which wait for other replicas
+    _others: list[Commit] = msgspec.field(default_factory=list)  # commits that wait for other replicas
     _timed_out: Sequence[Commit] = ()
     _timer: asyncio.TimerHandle | None = None
     _deadline_s: float = 0.0
@@ -144,7 +145,9 @@ class _Produce(Reply[ProduceResponse | None]):
             leader = ctx.broker.replicas.leader_of(topic.name, index)
         if not isinstance(leader, Replica):
             return topic, index, leader, None, None
-        records = memoryview(data.records or b"")
+        records = data.records
+        if not isinstance(records, memoryview):
+            records = memoryview(records or b"")
         permit = _judge(ctx, self._request, leader, records, found)
         if permit is not None and isinstance(permit, ErrorCode):
             return topic, index, permit, None, None
@@ -155,13 +158,13 @@ class _Produce(Reply[ProduceResponse | None]):
             self._left += 1
             commit.then(self._on_commit)
             if commit.checking is not None:
-                self.is_exclusive = True  # what the same client sends next must not overtake it
+                self.is_exclusive = True  # the client's next request must not overtake it
             if acks == ALL and leader.is_replicated:
                 self._others.append(commit)
-        return topic, index, ErrorCode.NONE, leader, commit
+        return topic, index, _NO_ERROR, leader, commit
 
     async def appended(self) -> None:
-        """Wait until the log has taken all records, or refused them."""
+        """Wait until the log has appended all records, or refused them."""
         for _, _, _, leader, commit in self._parts:
             if leader is not None and commit is not None:
                 if commit.checking is not None:
@@ -205,7 +208,7 @@ class _Produce(Reply[ProduceResponse | None]):
             self._wait_for_others()
 
     def _give_up(self) -> None:
-        """What was appended stays, and may still be committed: the client must find out by sending it again."""
+        """Appended records stay, and may still be committed: the client must find out by retrying."""
         self._timed_out = [commit for commit in self._others if not commit.is_done]
         self._left -= len(self._timed_out)
         self._on_commit(None)
@@ -237,10 +240,10 @@ class _Produce(Reply[ProduceResponse | None]):
 def _judge(
     ctx: RequestContext, request: ProduceRequest, leader: Replica, records: memoryview, found: Verdicts
 ) -> ErrorCode | TransactionPermit | None:
-    """What is wrong with the request itself, or under what permit its records go to the log, which judges them."""
+    """The error of the request itself, or the permit with which its records go to the log, which checks them."""
     is_batch = len(records) >= HEADER_SIZE and records[MAGIC_POSITION] == MAGIC
     attributes = records[ATTRIBUTES_POSITION + 1] if is_batch else 0
-    if attributes & CODEC_MASK == Codec.ZSTD and ctx.version < 7:
+    if ctx.version < 7 and attributes & CODEC_MASK == Codec.ZSTD:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if request.acks not in _ACKS:
         return ErrorCode.INVALID_REQUIRED_ACKS
@@ -249,7 +252,7 @@ def _judge(
     if attributes & TRANSACTIONAL_FLAG:
         if request.transactional_id is None:
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        # A partition that was not led here when the request came, or is another topic's now, was not asked about.
+        # A partition that was not led here when the request came, or belongs to another topic now, was not verified.
         return found.get(leader, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return None
 

@@ -1,6 +1,6 @@
-"""PushTelemetry (key 72), v0: metrics that a client sends of itself (KIP-714).
+"""PushTelemetry (key 72), v0: a client pushes its metrics (KIP-714).
 
-They are read on a thread: a kilobyte of them may become a megabyte.
+They are parsed on a thread: a kilobyte may decompress to a megabyte.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ async def handle(ctx: RequestContext, request: PushTelemetryRequest) -> PushTele
     )
     if isinstance(client, ErrorCode):
         return PushTelemetryResponse(error_code=client)
-    if request.metrics and client.metrics:  # what nobody has asked for is not kept
+    if request.metrics and client.metrics:  # metrics without a subscription are not kept
         try:
             points = await ctx.broker.checks.run(
                 partial(read_metrics, request.compression_type, bytes(request.metrics), telemetry.bytes_max)

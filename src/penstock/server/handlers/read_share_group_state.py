@@ -5,12 +5,10 @@ from typing import Any
 
 from penstock.protocol.messages import read_share_group_state as api
 from penstock.server.context import RequestContext
-from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
+from penstock.server.handlers.shared.share_state_requests import respond
 from penstock.share.state.values import SharePartitionKey, ShareState
 
 VERSIONS = range(1)
-
-_CLASSES = ResponseClasses(api.ReadShareGroupStateResponse, api.ReadStateResult, api.PartitionResult)
 
 
 def handle(
@@ -19,7 +17,7 @@ def handle(
     def begin(key: SharePartitionKey, wanted: api.PartitionData) -> Awaitable[ShareState]:
         return ctx.broker.share_state.read(key, wanted.leader_epoch)
 
-    return respond(request, begin, _CLASSES, _fields)
+    return respond(request, begin, api.ReadShareGroupStateResponse, _fields)
 
 
 def _fields(state: ShareState) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """SaslAuthenticate (key 36), v0-v2: one step of a login (KIP-152).
 
-The answer to the last step tells how long the login holds, from version 1 on (KIP-368). A refusal does not say which
-part was wrong; the gate before the dispatcher sends it late and closes the connection. Where no login is needed it is a
-broker that proves the secret of the cluster (ADR 19).
+From v1 on, the response to the last step contains the lifetime of the login (KIP-368). A refusal does not say which
+part was wrong; the gate before the dispatcher delays it and closes the connection. If no login is needed, a broker
+proves the cluster's secret with it (ADR 19).
 """
 
 import logging
@@ -45,9 +45,7 @@ def _prove(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthent
         answer = proof.step(bytes(request.auth_bytes))
     except LoginRefused as refusal:
         peer.proof = None
-        ctx.broker.strangers.note(
-            peer, "tried to authenticate as a broker of this cluster with a wrong token"
-        )
+        ctx.broker.strangers.note(peer, "tried to authenticate as a broker with a wrong token")
         return _refusal(ErrorCode.SASL_AUTHENTICATION_FAILED, str(refusal))
     if proof.is_proved:
         peer.proof, peer.has_proved = None, True

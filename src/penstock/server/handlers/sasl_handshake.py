@@ -1,8 +1,8 @@
-"""SaslHandshake (key 17), v0-v1: names the mechanism of a login, and tells which there are (KIP-43).
+"""SaslHandshake (key 17), v0-v1: selects the mechanism of a login, and returns the supported ones (KIP-43).
 
 After version 1 the exchange comes in SaslAuthenticate requests (KIP-152), after version 0 in frames without a header.
-On a connection that needs no login, or has it, this is an ILLEGAL_SASL_STATE; where logins run out it begins a new one
-(KIP-368). Brokers name PENSTOCK-CLUSTER where no login is needed (ADR 19).
+On a connection that needs no login, or is logged in, this is an ILLEGAL_SASL_STATE; if logins expire, it begins a new
+one (KIP-368). Brokers use PENSTOCK-CLUSTER where no login is needed (ADR 19).
 """
 
 from penstock.protocol.errors import ErrorCode

@@ -1,9 +1,9 @@
 """ShareFetch (key 78), v1-v2: records for a member of a share group, and acknowledgements along with it (KIP-932).
 
-Stage one takes the request into the member's session and takes the acknowledgements in, in connection order. Stage two
-waits until these are written, and for records: until there are `min_bytes` that can be acquired, at most `max_wait_ms`;
-see `share_read`. A request that renews locks (KIP-1222) fetches nothing. With the last epoch the session ends, and what
-the member still holds goes back to the group; so it is when its connection ends.
+Stage one adds the request to the member's session and applies the acknowledgements, in connection order. Stage two
+waits until these are persisted, and for records: until there are `min_bytes` that can be acquired, at most
+`max_wait_ms`; see `share_read`. A request that renews locks (KIP-1222) fetches nothing. With the final epoch the
+session ends, and the records that the member still holds are released; the same happens when its connection ends.
 """
 
 import asyncio
@@ -12,22 +12,15 @@ from collections.abc import Awaitable
 import msgspec
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.share_fetch import (
-    LeaderIdAndEpoch,
-    NodeEndpoint,
-    PartitionData,
-    ShareFetchableTopicResponse,
-    ShareFetchRequest,
-    ShareFetchResponse,
-)
+from penstock.protocol.messages import share_fetch as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.handlers.shared.current_leader import LED_ELSEWHERE, current_leader
 from penstock.server.handlers.shared.long_poll import change, watching
 from penstock.server.handlers.shared.permissions import denied_topics
 from penstock.server.handlers.shared.share_acknowledgements import (
     Outcomes,
     acknowledge,
-    current_leader,
     has_acknowledgements,
     refusal_of,
     wait_for_outcomes,
@@ -48,29 +41,27 @@ from penstock.share.state.values import SharePartitionKey
 
 VERSIONS = range(1, 3)
 
-_LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-
 
 def handle(
-    ctx: RequestContext, request: ShareFetchRequest
-) -> ShareFetchResponse | Awaitable[ShareFetchResponse]:
+    ctx: RequestContext, request: api.ShareFetchRequest
+) -> api.ShareFetchResponse | Awaitable[api.ShareFetchResponse]:
     code = refusal_of(ctx, request.group_id, request.member_id) or _refuse(request)
     if code:
-        return ShareFetchResponse(error_code=code)
+        return api.ShareFetchResponse(error_code=code)
     member = MemberKey(request.group_id or "", request.member_id or "")
     try:
         session = _session(ctx, request, member)
     except SessionError as error:
         if error.code == ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _refuse_later(ctx, request, error.code)
-        return ShareFetchResponse(error_code=error.code)
+        return api.ShareFetchResponse(error_code=error.code)
     outcomes: Outcomes = {}
     if has_acknowledgements(request.topics):
         outcomes = acknowledge(ctx, member, request.topics, is_renewal=request.is_renew_ack)
     return _respond(ctx, request, session, outcomes)
 
 
-def _refuse(request: ShareFetchRequest) -> ErrorCode:
+def _refuse(request: api.ShareFetchRequest) -> ErrorCode:
     if request.share_acquire_mode not in tuple(AcquireMode):
         return ErrorCode.INVALID_REQUEST
     fetches = request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms
@@ -78,19 +69,19 @@ def _refuse(request: ShareFetchRequest) -> ErrorCode:
 
 
 async def _refuse_later(
-    ctx: RequestContext, request: ShareFetchRequest, code: ErrorCode
-) -> ShareFetchResponse:
+    ctx: RequestContext, request: api.ShareFetchRequest, code: ErrorCode
+) -> api.ShareFetchResponse:
     """Delay the error like a fetch that waits: the client retries at once."""
     deadline = asyncio.get_running_loop().time() + request.max_wait_ms / 1000
     with watching(ctx.peer, deadline, lambda _changed: ()) as changed:
         await change(changed)
-    return ShareFetchResponse(error_code=code)
+    return api.ShareFetchResponse(error_code=code)
 
 
 # -- the session --------------------------------------------------------------------------------------
 
 
-def _session(ctx: RequestContext, request: ShareFetchRequest, member: MemberKey) -> ShareSession:
+def _session(ctx: RequestContext, request: api.ShareFetchRequest, member: MemberKey) -> ShareSession:
     """Return the session after this request. Raises `SessionError`."""
     sessions = ctx.broker.shares.sessions
     epoch = request.share_session_epoch
@@ -136,8 +127,8 @@ def _end_with_connection(ctx: RequestContext) -> None:
 
 
 async def _respond(
-    ctx: RequestContext, request: ShareFetchRequest, session: ShareSession, outcomes: Outcomes
-) -> ShareFetchResponse:
+    ctx: RequestContext, request: api.ShareFetchRequest, session: ShareSession, outcomes: Outcomes
+) -> api.ShareFetchResponse:
     epoch = request.share_session_epoch
     answers: Answers = {}
     wait_ms = 0
@@ -152,7 +143,7 @@ async def _respond(
     if epoch == FINAL_EPOCH:
         ctx.broker.shares.end_session(session)
     topics, leaders = _by_topic(ctx, included, results)
-    return ShareFetchResponse(
+    return api.ShareFetchResponse(
         throttle_time_ms=wait_ms,
         acquisition_lock_timeout_ms=ctx.broker.shares.settings(
             session.key.group_id
@@ -162,14 +153,14 @@ async def _respond(
     )
 
 
-def _must_include(session: ShareSession, name: TopicPartition, data: PartitionData) -> bool:
+def _must_include(session: ShareSession, name: TopicPartition, data: api.PartitionData) -> bool:
     return session.must_include(
         name, has_records=bool(data.records), has_failed=data.error_code != ErrorCode.NONE
     )
 
 
 async def _fetch(
-    ctx: RequestContext, request: ShareFetchRequest, session: ShareSession
+    ctx: RequestContext, request: api.ShareFetchRequest, session: ShareSession
 ) -> tuple[Answers, int]:
     """Return the results of the partitions, and the throttle time of a client that has exceeded its quota."""
     image, shares = ctx.broker.controller.image, ctx.broker.shares
@@ -204,10 +195,10 @@ async def _fetch(
 
 def _by_topic(
     ctx: RequestContext, answers: Answers, results: dict[TopicPartition, Outcome]
-) -> tuple[list[ShareFetchableTopicResponse], list[NodeEndpoint]]:
+) -> tuple[list[api.ShareFetchableTopicResponse], list[api.NodeEndpoint]]:
     """Return the results of fetches and acknowledgements by topic, with the leaders of partitions led elsewhere."""
-    topics: dict[bytes, list[PartitionData]] = {}
-    leaders: dict[int, NodeEndpoint] = {}
+    topics: dict[bytes, list[api.PartitionData]] = {}
+    leaders: dict[int, api.NodeEndpoint] = {}
     for name in answers | results:
         data = answers.get(name) or failed(name, ErrorCode.NONE)
         outcome = results.get(name)
@@ -215,18 +206,12 @@ def _by_topic(
             data = msgspec.structs.replace(
                 data, acknowledge_error_code=outcome.code, acknowledge_error_message=outcome.message
             )
-        if data.error_code in _LED_ELSEWHERE:
-            node_id, leader_epoch, endpoint, rack = current_leader(ctx, name)
-            data = msgspec.structs.replace(
-                data, current_leader=LeaderIdAndEpoch(leader_id=node_id, leader_epoch=leader_epoch)
-            )
-            if endpoint is not None:
-                leaders[node_id] = NodeEndpoint(
-                    node_id=node_id, host=endpoint.host, port=endpoint.port, rack=rack
-                )
+        if data.error_code in LED_ELSEWHERE:
+            leader = current_leader(ctx, *name, leaders, api)
+            data = msgspec.structs.replace(data, current_leader=leader)
         topics.setdefault(name.topic_id, []).append(data)
     responses = [
-        ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
+        api.ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
         for topic_id, partitions in topics.items()
     ]
     return responses, list(leaders.values())

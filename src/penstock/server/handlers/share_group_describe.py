@@ -3,7 +3,7 @@
 A group with a topic that the client may not describe is an error.
 """
 
-from penstock.groups.share.describe import describe
+from penstock.groups.describe import describe_share_group
 from penstock.protocol.messages.share_group_describe import (
     DescribedGroup,
     ShareGroupDescribeRequest,
@@ -18,5 +18,5 @@ VERSIONS = range(1, 2)
 async def handle(ctx: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     service = ctx.broker.groups.shares
     return ShareGroupDescribeResponse(
-        groups=await describe_groups(ctx, request, service, describe, DescribedGroup)
+        groups=await describe_groups(ctx, request, service, describe_share_group, DescribedGroup)
     )

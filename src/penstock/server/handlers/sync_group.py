@@ -1,6 +1,6 @@
 """SyncGroup (key 14), v0-v5: the leader sends the assignment; every member gets its part once it is committed.
 
-v5: the protocol that the member believes in must be named (KIP-559).
+v5: the request must name the member's protocol (KIP-559).
 """
 
 from penstock.protocol.errors import ErrorCode

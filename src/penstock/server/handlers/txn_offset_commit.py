@@ -1,7 +1,7 @@
 """TxnOffsetCommit (key 28), v0-v5: offsets of a consumer group that take effect when a transaction commits.
 
-v3: as a member of the group (KIP-447). v5: adds the group's partition of `__consumer_offsets` to the transaction
-(KIP-890); before, AddOffsetsToTxn has done that, and it is verified here.
+v3: from a member of the group (KIP-447). v5: adds the group's partition of `__consumer_offsets` to the transaction
+(KIP-890); in earlier versions AddOffsetsToTxn has added it, and this request only verifies that.
 """
 
 from penstock.cluster.coordination.partition import InTransaction
@@ -11,13 +11,8 @@ from penstock.cluster.replica import Replica
 from penstock.config.settings.coordinators import TRANSACTION_PARTITION_VERIFICATION_ENABLE
 from penstock.groups.offset_requests import Commits, Committer, commit
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import txn_offset_commit as api
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey
-from penstock.protocol.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-    TxnOffsetCommitResponsePartition,
-    TxnOffsetCommitResponseTopic,
-)
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.group_requests import check_offset, offset_value
@@ -32,7 +27,7 @@ _ABORTABLE_FROM = 4
 _ADDS_FROM = 5
 
 
-async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+async def handle(ctx: RequestContext, request: api.TxnOffsetCommitRequest) -> api.TxnOffsetCommitResponse:
     refusal = _refusal(ctx, request)
     denied = denied_topics(ctx, Operation.READ, (topic.name for topic in request.topics))
     codes = {
@@ -56,12 +51,12 @@ async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOff
     code = (
         _error_for_version(await _commit(ctx, request, commits), ctx.version) if commits else ErrorCode.NONE
     )
-    return TxnOffsetCommitResponse(
+    return api.TxnOffsetCommitResponse(
         topics=[
-            TxnOffsetCommitResponseTopic(
+            api.TxnOffsetCommitResponseTopic(
                 name=topic.name,
                 partitions=[
-                    TxnOffsetCommitResponsePartition(
+                    api.TxnOffsetCommitResponsePartition(
                         partition_index=wanted.partition_index,
                         error_code=codes[TopicPartition(topic.name, wanted.partition_index)] or code,
                     )
@@ -73,7 +68,7 @@ async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOff
     )
 
 
-def _refusal(ctx: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
+def _refusal(ctx: RequestContext, request: api.TxnOffsetCommitRequest) -> ErrorCode:
     if not may_transactional_id(ctx, Operation.WRITE, request.transactional_id):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if not may_group(ctx, Operation.READ, request.group_id):
@@ -81,7 +76,7 @@ def _refusal(ctx: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
     return ErrorCode.NONE
 
 
-async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits: Commits) -> ErrorCode:
+async def _commit(ctx: RequestContext, request: api.TxnOffsetCommitRequest, commits: Commits) -> ErrorCode:
     """Commit once the group's partition is verified to be part of the transaction."""
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
@@ -122,7 +117,7 @@ async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits:
 def _error_for_version(code: ErrorCode, version: int) -> ErrorCode:
     """Translate an error for this version of TxnOffsetCommit."""
     if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _KNOWS_LOADING_FROM:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE  # KAFKA-7296: these clients fail at the other error
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE  # KAFKA-7296: the other error is fatal to these clients
     if code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     if code is ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:

@@ -1,7 +1,7 @@
-"""UnregisterBroker (key 64), v0: a broker has left for good, and the cluster is to forget it (KIP-631).
+"""UnregisterBroker (key 64), v0: remove the registration of a broker that has left permanently (KIP-631).
 
-One that runs and has a vote has not left: who wants it gone all the same removes its vote first (RemoveRaftVoter), as
-`penstock cluster remove` does. Kafka would forget it.
+A broker that runs and has a vote has not left: to remove it, first remove its vote (RemoveRaftVoter), as `penstock
+cluster remove` does. Kafka would unregister it.
 """
 
 from penstock.cluster.controller.decision import Refusal
@@ -33,7 +33,7 @@ async def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> Unreg
 
 
 def _is_here(ctx: RequestContext, broker_id: int) -> bool:
-    """Whether it has a vote and runs. It may be fenced all the same: while it starts, or when it was late."""
+    """Whether it has a vote and runs. It may still be fenced: while it starts, or after a late heartbeat."""
     broker = ctx.broker.controller.image.brokers.get(broker_id)
     node = ctx.broker.quorum.driver.node
     if broker is None or broker_id not in node.voters.ids:

@@ -1,19 +1,17 @@
-"""WriteShareGroupState (key 85), v0-v1: the leader of a partition writes the state of its records.
+"""WriteShareGroupState (key 85), v0-v1: a partition leader persists the state of its records.
 
-v1 adds how many records behind the start offset are complete, to compute the lag of a group.
+v1 adds the number of completed records after the start offset, to compute the lag of a group.
 """
 
 from collections.abc import Awaitable
 
 from penstock.protocol.messages import write_share_group_state as api
 from penstock.server.context import RequestContext
-from penstock.server.handlers.shared.share_state_requests import ResponseClasses, respond
+from penstock.server.handlers.shared.share_state_requests import respond
 from penstock.share.state.records import state_batches
 from penstock.share.state.values import SharePartitionKey, StateUpdate
 
 VERSIONS = range(2)
-
-_CLASSES = ResponseClasses(api.WriteShareGroupStateResponse, api.WriteStateResult, api.PartitionResult)
 
 
 def handle(
@@ -29,4 +27,4 @@ def handle(
         )
         return ctx.broker.share_state.write(key, update)
 
-    return respond(request, begin, _CLASSES)
+    return respond(request, begin, api.WriteShareGroupStateResponse)

@@ -1,26 +1,19 @@
-"""WriteTxnMarkers (key 27), v1-v2: a transaction coordinator ends transactions in partitions of this leader.
+"""WriteTxnMarkers (key 27), v1-v2: a transaction coordinator ends transactions in partitions led here.
 
 v2 has the transaction version, so that a late marker is recognized by its epoch (KIP-1228).
 
-Administrators abort a hanging transaction with it. They name its producer and epochs as DescribeProducers shows them:
-with others they could lock the producer or the coordinator out. What commits is for brokers only (`broker_apis`).
+Administrators may only abort, using the producer id and epochs from DescribeProducers; any other epoch could fence the
+producer or the coordinator. COMMIT markers are accepted from brokers only (`broker_apis`).
 
-Stage one appends all markers of a request; stage two waits until they are committed. One that was written only when
-those before it are committed could come so late that it ends the producer's next transaction.
+All markers are appended before waiting for any to be committed: a late marker could end the producer's next
+transaction.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerPartitionResult,
-    WritableTxnMarkerResult,
-    WritableTxnMarkerTopicResult,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
+from penstock.protocol.messages import write_txn_markers as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.transactions.markers import Begun, Marker, outcomes
@@ -30,23 +23,25 @@ VERSIONS = range(1, 3)
 
 
 def handle(
-    ctx: RequestContext, request: WriteTxnMarkersRequest
-) -> WriteTxnMarkersResponse | Awaitable[WriteTxnMarkersResponse]:
+    ctx: RequestContext, request: api.WriteTxnMarkersRequest
+) -> api.WriteTxnMarkersResponse | Awaitable[api.WriteTxnMarkersResponse]:
     if ctx.may_in_cluster(Operation.ALTER):
         return _respond(request.markers, [_begin(ctx, marker) for marker in request.markers])
     refusal = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    return WriteTxnMarkersResponse(
+    return api.WriteTxnMarkersResponse(
         markers=[_result(each, dict.fromkeys(_targets(each), refusal)) for each in request.markers]
     )
 
 
-async def _respond(markers: Sequence[WritableTxnMarker], begun: Sequence[Begun]) -> WriteTxnMarkersResponse:
-    return WriteTxnMarkersResponse(
+async def _respond(
+    markers: Sequence[api.WritableTxnMarker], begun: Sequence[Begun]
+) -> api.WriteTxnMarkersResponse:
+    return api.WriteTxnMarkersResponse(
         markers=[_result(wanted, await outcomes(each)) for wanted, each in zip(markers, begun, strict=True)]
     )
 
 
-def _begin(ctx: RequestContext, wanted: WritableTxnMarker) -> Begun:
+def _begin(ctx: RequestContext, wanted: api.WritableTxnMarker) -> Begun:
     marker = Marker(
         producer_id=wanted.producer_id,
         producer_epoch=wanted.producer_epoch,
@@ -60,8 +55,8 @@ def _begin(ctx: RequestContext, wanted: WritableTxnMarker) -> Begun:
     return {**begun, **dict.fromkeys(unknown, ErrorCode.INVALID_PRODUCER_EPOCH)}
 
 
-def _is_hanging(ctx: RequestContext, wanted: WritableTxnMarker, target: TopicPartition) -> bool:
-    """Whether the partition has an open transaction of exactly this producer. Other leaders check that themselves."""
+def _is_hanging(ctx: RequestContext, wanted: api.WritableTxnMarker, target: TopicPartition) -> bool:
+    """Whether the partition has an open transaction of exactly this producer. True if another broker leads it."""
     leader = ctx.broker.replicas.leader_of(target.topic, target.partition)
     if not isinstance(leader, Replica):
         return True
@@ -75,20 +70,22 @@ def _is_hanging(ctx: RequestContext, wanted: WritableTxnMarker, target: TopicPar
     )
 
 
-def _targets(wanted: WritableTxnMarker) -> list[TopicPartition]:
+def _targets(wanted: api.WritableTxnMarker) -> list[TopicPartition]:
     return [
         TopicPartition(topic.name, number) for topic in wanted.topics for number in topic.partition_indexes
     ]
 
 
-def _result(wanted: WritableTxnMarker, codes: Mapping[TopicPartition, ErrorCode]) -> WritableTxnMarkerResult:
-    return WritableTxnMarkerResult(
+def _result(
+    wanted: api.WritableTxnMarker, codes: Mapping[TopicPartition, ErrorCode]
+) -> api.WritableTxnMarkerResult:
+    return api.WritableTxnMarkerResult(
         producer_id=wanted.producer_id,
         topics=[
-            WritableTxnMarkerTopicResult(
+            api.WritableTxnMarkerTopicResult(
                 name=topic.name,
                 partitions=[
-                    WritableTxnMarkerPartitionResult(
+                    api.WritableTxnMarkerPartitionResult(
                         partition_index=number, error_code=codes[TopicPartition(topic.name, number)]
                     )
                     for number in topic.partition_indexes

@@ -1,1 +1,1 @@
-"""What a broker counts while it works, and how a scrape reads it."""
+"""The counters of a broker, and how a scrape reads them."""

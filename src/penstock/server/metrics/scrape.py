@@ -1,7 +1,7 @@
-"""All metrics of a broker as Prometheus reads them.
+"""All metrics of a broker in Prometheus's format.
 
-Nothing here is kept between scrapes: everything is asked of the parts that know it. A log that nobody has used since
-the start stays closed. Partitions and groups may be thousands: the loop gets its turn between pieces.
+Nothing here is kept between scrapes: every value is read from the component that owns it. A log that has not been used
+since the start stays closed. There may be thousands of partitions and groups: the loop gets its turn between pieces.
 """
 
 import asyncio
@@ -9,7 +9,8 @@ import os
 import re
 import resource
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from penstock import __version__
 from penstock.cluster.metadata.state import NO_LEADER
@@ -39,19 +40,11 @@ def _family(name: str, kind: Kind, explanation: str) -> Family:
 async def scrape(services: Services) -> AsyncIterator[str]:
     """Pieces of the text, in order."""
     yield "".join(_process())
-    yield "".join(_requests(services))
-    yield "".join(_identity(services))
-    yield "".join(_node(services))
-    yield "".join(_disk(services))
-    yield "".join(_damage(services))
-    async for piece in _in_pieces(_partitions(services)):
-        yield piece
-    async for piece in _in_pieces(_groups(services)):
-        yield piece
-    async for piece in _in_pieces(_shares(services)):
-        yield piece
-    async for piece in _in_pieces(_clients(services)):
-        yield piece
+    for section in (_requests, _identity, _node, _disk, _damage):
+        yield "".join(section(services))
+    for families in (_partitions, _groups, _shares, _clients):
+        async for piece in _in_pieces(families(services)):
+            yield piece
 
 
 async def _in_pieces(families: Iterable[tuple[Family, Iterable[Sample]]]) -> AsyncIterator[str]:
@@ -132,36 +125,30 @@ def _histogram(family: Family, histogram: Histogram) -> Iterator[str]:
     yield from histogram_samples(family, histogram)
 
 
-# -- who came in
+# -- authentication
+
+
+_LOGINS = {
+    "good": "good_logins",
+    "failed": "failed_logins",
+    "renewed": "good_reauthentications",
+    "not_renewed": "failed_reauthentications",
+    "expired": "sessions_expired",
+}
+_HANDSHAKES = {"good": "tls_handshakes", "failed": "failed_tls_handshakes"}
 
 
 def _identity(services: Services) -> Iterator[str]:
-    listeners = services.metrics.identity.items()
-    yield from text(
-        _family("logins_total", "counter", "Logins of listeners with SASL, by how they ended"),
-        [
-            ({"listener": name, "outcome": outcome}, value)
-            for name, counts in listeners
-            for outcome, value in (
-                ("good", counts.good_logins),
-                ("failed", counts.failed_logins),
-                ("renewed", counts.good_reauthentications),
-                ("not_renewed", counts.failed_reauthentications),
-                ("expired", counts.sessions_expired),
-            )
-        ],
-    )
-    yield from text(
-        _family("tls_handshakes_total", "counter", "Handshakes of listeners with TLS, by how they ended"),
-        [
-            ({"listener": name, "outcome": outcome}, value)
-            for name, counts in listeners
-            for outcome, value in (
-                ("good", counts.tls_handshakes),
-                ("failed", counts.failed_tls_handshakes),
-            )
-        ],
-    )
+    for name, explanation, outcomes in (
+        ("logins_total", "Logins of listeners with SASL, by how they ended", _LOGINS),
+        ("tls_handshakes_total", "Handshakes of listeners with TLS, by how they ended", _HANDSHAKES),
+    ):
+        samples = [
+            ({"listener": listener, "outcome": outcome}, getattr(counts, attribute))
+            for listener, counts in services.metrics.identity.items()
+            for outcome, attribute in outcomes.items()
+        ]
+        yield from text(_family(name, "counter", explanation), samples)
 
 
 # -- this node among the others
@@ -211,7 +198,7 @@ def _disk(services: Services) -> Iterator[str]:
 
 
 def _damage(services: Services) -> Iterator[str]:
-    """Of logs that are open and of others: what was found before a restart is known after it."""
+    """Damage in open and closed logs: damage found before a restart is still known after it."""
     damage = sorted(services.replicas.damage.items())
     samples: list[Sample] = [
         (
@@ -281,14 +268,10 @@ def _partitions(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]
 
 def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
     shards = [shard.state for shard in services.groups.shards]
-    members = {
-        **{group_id: len(group.members) for s in shards for group_id, group in s.groups.items()},
-        **{group_id: len(group.members) for s in shards for group_id, group in s.consumers.items()},
-        **{group_id: len(group.members) for s in shards for group_id, group in s.shares.items()},
-    }
+    groups: list[Mapping[str, Any]] = [each for s in shards for each in (s.groups, s.consumers, s.shares)]
     yield (
         _family("group_members", "gauge", "Members of the groups coordinated here"),
-        (({"group": group_id}, count) for group_id, count in members.items()),
+        [({"group": group_id}, len(group.members)) for each in groups for group_id, group in each.items()],
     )
     offsets = [
         (group_id, topic, partition, committed.value.offset)
@@ -326,7 +309,7 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
 
 
 def _shares(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
-    """What members of share groups have to do with this broker as the leader of partitions."""
+    """Metrics of share groups on this broker as a partition leader."""
     topics = services.controller.image.topics_by_id
     yield (
         _family("share_sessions", "gauge", "Members of share groups that fetch of this broker"),
@@ -348,7 +331,7 @@ def _shares(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
 
 
 def _share_positions(services: Services) -> Iterator[tuple[str, str, int, int, int]]:
-    """Group, topic, partition, start offset, and how many records behind it are done with, -1 if nobody knows."""
+    """Group, topic, partition, start offset, and the number of completed records after it, -1 if unknown."""
     topics = services.controller.image.topics_by_id
     for shard in services.share_state.shards:
         for key, summary in shard.state.summaries():
@@ -362,7 +345,7 @@ def _of(group_id: str, topic: str, partition: int) -> Labels:
     return {"group": group_id, "topic": topic, "partition": str(partition)}
 
 
-# -- what clients tell of themselves (KIP-714)
+# -- metrics that clients push (KIP-714)
 
 
 def _clients(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
@@ -374,14 +357,14 @@ def _clients(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
         full = f"client_{_NOT_IN_NAMES.sub('_', name)}{'_total' if is_counter else ''}"
         families.setdefault(full, ("counter" if is_counter else "gauge", []))[1].append((labels, value))
     for name, (kind_of, samples) in families.items():
-        yield _family(name, kind_of, "Told by clients"), samples
+        yield _family(name, kind_of, "Metric pushed by clients (KIP-714)"), samples
 
 
 def _label(key: str) -> str:
-    """A client's word as the name of a label: one that Prometheus does not know would cost it the whole scrape."""
+    """An attribute key as a label name: a name that Prometheus does not accept would fail the whole scrape."""
     name = _NOT_IN_NAMES.sub("_", key)
     return name if _LABEL.match(name) else f"attribute_{name}"
 
 
 _NOT_IN_NAMES = re.compile("[^a-zA-Z0-9_]")
-_LABEL = re.compile("(?!__)[a-zA-Z_]")  # two underscores are for names of its own
+_LABEL = re.compile("(?!__)[a-zA-Z_]")  # a prefix of two underscores is reserved for Prometheus

@@ -1,6 +1,6 @@
 """Acquires records that were read from the log for a member.
 
-Available records in flight come first, in the order of their offsets; then those behind the end offset, which become
+Available records in flight come first, in the order of their offsets; then records after the end offset, which become
 new batches. Record batches are acquired as a whole, except for a member that limits the number of records (KIP-1206).
 Records that were delivered often without success are acquired in ever smaller portions, and one by one at the last
 delivery, so that one bad record does not make its neighbours fail (KIP-1240).

@@ -1,6 +1,6 @@
 """The records in flight, by ranges, with their owner and delivery count.
 
-Records are delivered in batches. A batch keeps its ends as long as any of its records is in flight: they decide which
+Records are delivered in batches. A batch keeps its ends while any of its records is in flight: they decide which
 records are delivered together again. A batch consists of runs: consecutive records with the same state. It begins as
 one run. Runs are split where a member acknowledges a part, and joined when they are equal again. So a record needs
 memory only while it differs from its neighbours.
@@ -84,7 +84,7 @@ class InFlightBatch:
         self.runs = [run]
 
     def split_at(self, offset: int) -> int:
-        """Split the runs at `offset`, which is in this batch or right behind it; return the index of the rest."""
+        """Split the runs at `offset`, which is in this batch or right after it; return the index of the rest."""
         index = bisect_left(self.runs, offset, key=_FIRST)
         before = self.runs[index - 1] if index else None
         if before is not None and before.last >= offset:

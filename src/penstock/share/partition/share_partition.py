@@ -9,7 +9,7 @@ The states of a record:
 Only the end of an acquisition is written: for the persister acquired records are still available. A new state is
 pending until it is written, and no other change may touch its records before (`Change`).
 Records are archived without a write when the log no longer has them, or when they belong to an aborted transaction:
-the next leader finds that out by itself.
+the next leader determines that itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -112,7 +112,7 @@ class SharePartition:
         """Lock records for this member, in ascending order of their offsets.
 
         `batches` are all record batches that were read from the log at `fetch_offset`: control batches too, and the
-        whole first batch even if it begins before `fetch_offset`. `aborted` are those of aborted transactions
+        whole first batch even if it begins before `fetch_offset`. `aborted` are the batches of aborted transactions
         (`aborted_ranges`; empty for groups that read uncommitted records): they are archived. The batch-optimized mode
         may acquire more than `records_max`. The result may have gaps; the response needs the record batches from its
         first to its last offset.

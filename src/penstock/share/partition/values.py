@@ -26,7 +26,7 @@ class AcquireMode(enum.IntEnum):
 
 
 class AcknowledgeType(enum.IntEnum):
-    """The numbers are those of the protocol."""
+    """The protocol's numbers."""
 
     GAP = 0  # there is no such record, or only a control record
     ACCEPT = 1

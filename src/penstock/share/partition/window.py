@@ -1,12 +1,12 @@
 """The records in flight of a share partition: start and end offset, complete records, and the next fetch offset.
 
-Records from the start offset to the end offset are in flight. Those before are complete, those behind were never
-acquired. While nothing is in flight, both offsets are that of the next record to read.
+Records from the start offset to the end offset are in flight. Records before are complete, records after were never
+acquired. While nothing is in flight, both are the offset of the next record to read.
 
 A state from the persister may have gaps: records that no member had acquired when the previous leader wrote last,
 though later ones were acquired (it had acquired them and not written it, or lost the response). Batches made here have
 no such gap between them, only offsets that the log does not have. So gaps are searched only up to the end of the
-persister's state, and only until records behind it are acquired.
+persister's state, and only until records after it are acquired.
 """
 
 from penstock.share.partition.in_flight import InFlight, InFlightBatch, Run

@@ -1,6 +1,6 @@
-"""The share coordinator of a broker. It gives the pure `ShareStateShard` its log and its clock.
+"""The share coordinator of a broker. It provides the `ShareStateShard`, which does no I/O, with its log and clock.
 
-It decides a request at once, based on the decisions before it, and then waits for the log: clients see nothing that is
+It decides a request at once, based on earlier decisions, and then waits for the log: clients see nothing that is
 not committed.
 
 The log is not compacted, because updates depend on each other. Records before the oldest of the last snapshots of all
@@ -79,7 +79,7 @@ class ShareStateCoordinator:
         )
         self._maintenance = PeriodicTasks(clock)
         self.prune_count = 0
-        """How often the logs were pruned."""
+        """The number of times that the logs were pruned."""
 
     @property
     def config(self) -> BrokerConfig:
@@ -120,7 +120,7 @@ class ShareStateCoordinator:
             try:
                 await self._create_topic(SHARE_GROUP_STATE)
             except (LogError, RaftError) as error:
-                log.warning("Cannot create a topic: %s topic=%s", error, SHARE_GROUP_STATE)
+                log.warning("Cannot create a topic: %s. topic=%s", error, SHARE_GROUP_STATE)
 
     async def ensure_ready(self, key: SharePartitionKey) -> bool:
         """Create the topic if it is missing. Return whether this broker has loaded the key's partition."""
@@ -214,7 +214,7 @@ class ShareStateCoordinator:
                 await self._prune(shard)
             except (PersisterError, LogError, CorruptRecords) as error:
                 log.warning(
-                    "Cannot prune a partition: %s partition=%s-%d", error, SHARE_GROUP_STATE, shard.number
+                    "Cannot prune a partition: %s. partition=%s-%d", error, SHARE_GROUP_STATE, shard.number
                 )
         self.prune_count += 1
 
@@ -224,7 +224,7 @@ class ShareStateCoordinator:
         needed_from = shard.state.needed_from(end_offset)
         await _after(shard.pending_commit(), None)  # records before an uncommitted snapshot are still needed
         if needed_from < end_offset:
-            # Whole batches: a follower whose log ends within one could not continue behind the cut.
+            # Whole batches: a follower whose log ends within a batch could not continue after the cut.
             piece = await kept.read_cold(needed_from, 1, offset_limit=end_offset)
             needed_from = min(needed_from, *(header.base_offset for _, header in iter_batches(piece.records)))
         if shard.is_loaded and needed_from > kept.log_start_offset:

@@ -1,7 +1,7 @@
 """Merges state batches.
 
-For every offset the batch with the higher delivery count wins, and of two with the same count the one with the higher
-state, as in Kafka: a repeated or late write undoes nothing.
+For every offset the batch with the higher delivery count wins, and at equal counts the batch with the higher state, as
+in Kafka: a repeated or late write undoes nothing.
 
 The stored batches are ordered by offset and do not overlap; adjacent ones differ. Merging a batch changes only the part
 of the list that overlaps with it.

@@ -1,8 +1,8 @@
 """A `Persister` for the whole cluster: sends requests to the broker that coordinates a share partition.
 
-Requests about one share partition run one at a time, in their order: a write that is retried must not come behind a
-later one, whose start offset it would undo. Waiting writes are merged. A request that no caller waits for any more is
-dropped: a group coordinator that has lost its group must not interfere with the next one.
+Requests about one share partition run one at a time, in order: a retried write must not come after a later write, whose
+start offset it would undo. Waiting writes are merged. A request is dropped once no caller waits for it: a group
+coordinator that has lost its group must not interfere with the next one.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 from penstock.cluster.peers import Peers
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.runtime.clock import Clock
-from penstock.share.state import remote
 from penstock.share.state.coordinator import ShareStateCoordinator
+from penstock.share.state.remote import RemoteShareCoordinator
 from penstock.share.state.values import (
     PersisterError,
     SharePartitionKey,
@@ -43,6 +43,8 @@ _RETRIABLE = frozenset(
 )
 
 T = TypeVar("T")
+
+_Coordinator = ShareStateCoordinator | RemoteShareCoordinator
 
 
 class _Request(Generic[T]):
@@ -142,47 +144,29 @@ class ClusterPersister:
     # -- requests -------------------------------------------------------------------------------------
 
     async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
-        await self._in_order(
-            key,
-            lambda: self._local.initialize(key, state_epoch, start_offset),
-            lambda call: remote.initialize(call, key, state_epoch, start_offset),
-        )
+        await self._in_order(key, lambda to: to.initialize(key, state_epoch, start_offset))
 
     async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
-        return await self._in_order(
-            key,
-            lambda: self._local.read(key, leader_epoch),
-            lambda call: remote.read(call, key, leader_epoch),
-        )
+        return await self._in_order(key, lambda to: to.read(key, leader_epoch))
 
     async def write(self, key: SharePartitionKey, update: StateUpdate) -> None:
         queue = self._queues.get(key)
         last = queue[-1] if queue else None
         if not isinstance(last, _Write) or not last.merge(update):
-            last = _Write(partial(self._send_write, key), update)
+            last = _Write(lambda merged: self._send(key, lambda to: to.write(key, merged)), update)
             self._enqueue(key, last)
         await last.wait()
 
     async def summary(self, key: SharePartitionKey) -> ShareSummary:
-        return await self._send(key, lambda: self._local.summary(key), lambda call: remote.summary(call, key))
+        return await self._send(key, lambda to: to.summary(key))
 
     async def delete(self, key: SharePartitionKey) -> None:
-        await self._in_order(key, lambda: self._local.delete(key), lambda call: remote.delete(call, key))
-
-    async def _send_write(self, key: SharePartitionKey, update: StateUpdate) -> None:
-        await self._send(
-            key, lambda: self._local.write(key, update), lambda call: remote.write(call, key, update)
-        )
+        await self._in_order(key, lambda to: to.delete(key))
 
     # -- order ----------------------------------------------------------------------------------------
 
-    async def _in_order(
-        self,
-        key: SharePartitionKey,
-        send_locally: Callable[[], Awaitable[T]],
-        send_remotely: Callable[[remote.Call], Awaitable[T]],
-    ) -> T:
-        request = _Request(partial(self._send, key, send_locally, send_remotely))
+    async def _in_order(self, key: SharePartitionKey, send: Callable[[_Coordinator], Awaitable[T]]) -> T:
+        request = _Request(partial(self._send, key, send))
         self._enqueue(key, request)
         return await request.wait()
 
@@ -212,17 +196,12 @@ class ClusterPersister:
 
     # -- retries --------------------------------------------------------------------------------------
 
-    async def _send(
-        self,
-        key: SharePartitionKey,
-        send_locally: Callable[[], Awaitable[T]],
-        send_remotely: Callable[[remote.Call], Awaitable[T]],
-    ) -> T:
+    async def _send(self, key: SharePartitionKey, send: Callable[[_Coordinator], Awaitable[T]]) -> T:
         """Send a request to the coordinator, and retry it with a backoff."""
         backoff_ms: float = _BACKOFF_MS_FIRST
         for attempts_left in reversed(range(_ATTEMPTS)):
             try:
-                return await self._send_once(key, send_locally, send_remotely)
+                return await send(await self._coordinator_of(key))
             except PersisterError as error:
                 if not attempts_left or error.code not in _RETRIABLE:
                     raise
@@ -233,16 +212,11 @@ class ClusterPersister:
             backoff_ms = min(2 * backoff_ms, _BACKOFF_MS_MAX)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _send_once(
-        self,
-        key: SharePartitionKey,
-        send_locally: Callable[[], Awaitable[T]],
-        send_remotely: Callable[[remote.Call], Awaitable[T]],
-    ) -> T:
+    async def _coordinator_of(self, key: SharePartitionKey) -> _Coordinator:
         await self._local.ensure_topic()
         leader = self._local.leader_of(key)
         if leader == _NO_LEADER:
             raise PersisterError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if leader == self._node_id:
-            return await send_locally()
-        return await send_remotely(self._peers.channel(leader, waits_for="share state").call)
+            return self._local
+        return RemoteShareCoordinator(self._peers.channel(leader, waits_for="share state").call)

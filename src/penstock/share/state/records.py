@@ -1,16 +1,13 @@
-"""Records of `__share_group_state` in Kafka's format.
-
-    key    i16 record type, then group id, topic id and partition, version 0
-    value  i16 version, then the value's message, version 0; null under a snapshot's key deletes the share partition
+"""Records of `__share_group_state`, framed as `protocol.coordinator_records` describes.
 
 Types: 0 a snapshot, with the whole state of a share partition; 1 an update, which is merged into the last snapshot and
-the updates behind it.
+the updates after it. The tombstone has the key of a snapshot.
 """
 
-import struct
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.protocol.coordinator_records import RecordCodec, number_at_start
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages import share_snapshot_record, share_update_record
 from penstock.protocol.messages.share_snapshot_record import ShareSnapshotKey, ShareSnapshotValue
@@ -18,10 +15,7 @@ from penstock.protocol.messages.share_update_record import ShareUpdateKey, Share
 from penstock.protocol.records.builder import NewRecord
 from penstock.share.state.values import RecordState, SharePartitionKey, StateBatch
 
-_VERSION = struct.Struct(">h")
-_SNAPSHOT_TYPE = _VERSION.pack(share_snapshot_record.RECORD_TYPE)
-_UPDATE_TYPE = _VERSION.pack(share_update_record.RECORD_TYPE)
-_VALUE_VERSION = _VERSION.pack(0)
+_CODEC = RecordCodec([share_snapshot_record, share_update_record])
 
 Value = ShareSnapshotValue | ShareUpdateValue | None
 
@@ -44,29 +38,16 @@ def state_batches(batches: Iterable[Any]) -> list[StateBatch]:
 
 def encode(key: SharePartitionKey, value: Value, now_ms: int) -> NewRecord:
     """Return the record of a snapshot or an update; of None, the tombstone."""
-    if isinstance(value, ShareUpdateValue):
-        encoded_key = _UPDATE_TYPE + share_update_record.encode_key(ShareUpdateKey(**key._asdict()), 0)
-        return NewRecord(encoded_key, _VALUE_VERSION + share_update_record.encode_value(value, 0), (), now_ms)
-    encoded_key = _SNAPSHOT_TYPE + share_snapshot_record.encode_key(ShareSnapshotKey(**key._asdict()), 0)
-    encoded = None if value is None else _VALUE_VERSION + share_snapshot_record.encode_value(value, 0)
-    return NewRecord(encoded_key, encoded, (), now_ms)
+    key_type = ShareUpdateKey if isinstance(value, ShareUpdateValue) else ShareSnapshotKey
+    return _CODEC.encode((key_type(**key._asdict()), value), now_ms)
 
 
 def decode(key: bytes, value: bytes | None) -> tuple[SharePartitionKey, Value] | None:
     """Return None for unknown types and versions. Raises `ProtocolError` when a record is malformed."""
-    kind = int.from_bytes(key[: _VERSION.size], "big", signed=True)
-    version = 0 if value is None else int.from_bytes(value[: _VERSION.size], "big", signed=True)
-    if version not in share_snapshot_record.VALUE_VERSIONS:
+    if value is not None and number_at_start(value) not in share_snapshot_record.VALUE_VERSIONS:
         return None
-    decoded: Value = None
-    stored: ShareSnapshotKey | ShareUpdateKey
-    if kind == share_snapshot_record.RECORD_TYPE:
-        stored = share_snapshot_record.decode_key(key, 0, _VERSION.size)
-        if value is not None:
-            decoded = share_snapshot_record.decode_value(value, version, _VERSION.size)
-    elif kind == share_update_record.RECORD_TYPE and value is not None:
-        stored = share_update_record.decode_key(key, 0, _VERSION.size)
-        decoded = share_update_record.decode_value(value, version, _VERSION.size)
-    else:
+    record = _CODEC.decode(key, value)
+    if record is None or (value is None and isinstance(record[0], ShareUpdateKey)):
         return None
+    stored, decoded = record
     return SharePartitionKey(stored.group_id, stored.topic_id, stored.partition), decoded

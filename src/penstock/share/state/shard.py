@@ -1,10 +1,9 @@
 """The state of one partition of `__share_group_state`: the states of its share partitions.
 
-Pure. Changes are returned as a `Change`, which the log gets first; `replay` applies them in the same way when they come
+No I/O. Changes are returned as a `Change`, which is logged first; `replay` applies them in the same way when they come
 back from the log.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 from penstock.cluster.coordination.change import Change, combine_changes
 from penstock.cluster.coordination.loading import IsOpen
-from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import share_snapshot_record, share_update_record
 from penstock.protocol.messages.share_snapshot_record import ShareSnapshotValue
 from penstock.protocol.messages.share_update_record import ShareUpdateValue
@@ -28,8 +27,6 @@ from penstock.share.state.values import (
     StateBatch,
     StateUpdate,
 )
-
-log = logging.getLogger(__name__)
 
 NO_EPOCH = -1
 UNKNOWN_COUNT = -1
@@ -138,12 +135,9 @@ class ShareStateShard:
     def replay(self, record: Record, producer_id: int) -> None:  # noqa: ARG002  # nothing here is transactional
         if record.key is None:
             return
-        try:
-            change = decode(record.key, record.value)
-            if change is not None:
-                self._apply(*change, record.offset)
-        except ProtocolError as error:
-            log.warning("Skipped a malformed record: %s offset=%d", error, record.offset)
+        change = decode(record.key, record.value)
+        if change is not None:
+            self._apply(*change, record.offset)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """Do nothing: no record here is part of a transaction."""
@@ -276,7 +270,7 @@ class ShareStateShard:
     def cold(self, now_ms: int, interval_ms: int) -> list[SharePartitionKey]:
         """Return the share partitions whose old snapshot prevents truncating the log.
 
-        Returns none when all of them are cold: then the log has nothing behind their snapshots.
+        Returns none when all of them are cold: then the log has nothing after their snapshots.
         """
         if all(stored.was_cold for stored in self._states.values()):
             return []
@@ -319,6 +313,6 @@ def _check_number(key: SharePartitionKey) -> None:
 
 
 def _fits(key: SharePartitionKey, batch_count: int, ctx: WriteContext) -> bool:
-    """Whether a snapshot with at most so many batches certainly fits into a record."""
+    """Whether a snapshot with at most this many batches certainly fits into a record."""
     size_bytes = _FIXED_BYTES + len(key.group_id.encode()) + _BATCH_BYTES * batch_count
     return size_bytes <= ctx.payload_bytes_max

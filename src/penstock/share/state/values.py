@@ -1,7 +1,7 @@
 """The state of a share partition (KIP-932), and the interface of its storage.
 
 A share partition is one partition as one share group reads it. Its state is a start offset, before which all records
-are complete, and for ranges of records behind it their state and delivery count. The leader of the partition has it in
+are complete, and for ranges of records after it their state and delivery count. The leader of the partition has it in
 memory and writes every change to the share coordinator, which keeps it in `__share_group_state`.
 """
 
@@ -30,6 +30,9 @@ class SharePartitionKey(NamedTuple):
     group_id: str
     topic_id: bytes
     partition: int
+
+    def __str__(self) -> str:
+        return f"group={self.group_id} topic_id={self.topic_id.hex()} partition={self.partition}"
 
 
 class StateBatch(NamedTuple):
@@ -72,11 +75,11 @@ class ShareSummary(NamedTuple):
     leader_epoch: int
     start_offset: int
     delivery_complete_count: int = -1
-    """How many records behind the start offset are complete; -1 if that is unknown."""
+    """The number of completed records after the start offset; -1 if unknown."""
 
 
 class PersisterError(Exception):
-    """The state of a share partition could not be read or written; `code` is that of the share coordinator."""
+    """The state of a share partition could not be read or written; `code` is the share coordinator's."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
         super().__init__(message or code.name)

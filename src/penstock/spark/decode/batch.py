@@ -1,11 +1,11 @@
-"""Decodes a batch of values to Arrow columns, with the reasons for rejected ones. Pure."""
+"""Decodes a batch of values to Arrow columns, with the reasons for rejected values. No I/O."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 NULL_VALUE = "null value"
 _TEXT_LENGTH_MAX = 60
@@ -39,13 +39,6 @@ class RowDecoder(Protocol):
         """Return the values of one column; a row that is None has only nulls."""
 
 
-def arrow_type(kind: DataType) -> pa.DataType:
-    """Return the Arrow type that Spark uses for a type of its own."""
-    schema = to_arrow_schema(StructType().add("column", kind), timezone="UTC")
-    found: pa.DataType = schema.field(0).type
-    return found
-
-
 class BatchDecoder:
     """Runs one decoder in one task."""
 
@@ -56,7 +49,7 @@ class BatchDecoder:
         self._read = decoder.reader()
         self._allows_null = decoder.allows_null
         self.names = decoder.schema.names
-        self._types = [arrow_type(field.dataType) for field in decoder.schema.fields]
+        self._types: list[pa.DataType] = to_arrow_schema(decoder.schema, timezone="UTC").types
 
     def decode(
         self, values: Sequence[bytes | None]
@@ -104,7 +97,6 @@ class BatchDecoder:
 
 
 def shortened(value: object) -> str:
-    """Shorten a value for a message."""
     text = str(value) if isinstance(value, (int, float)) or value is None else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= _TEXT_LENGTH_MAX else text[: _TEXT_LENGTH_MAX - 1] + "…"

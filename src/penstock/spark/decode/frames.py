@@ -55,7 +55,6 @@ def _restored(name: str) -> Column:
 
 
 def row_decoder(decoder: Decoder, directory: str) -> RowDecoder:
-    """Create the decoder that the settings describe."""
     made: RowDecoder = importlib.import_module(decoder.module).row_decoder(decoder, directory)
     return made
 

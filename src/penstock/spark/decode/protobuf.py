@@ -34,25 +34,18 @@ _SCALARS: dict[int, T.DataType] = {
 
 
 def row_decoder(settings: ProtobufDecoder, directory: str) -> "ProtobufRows":
-    return ProtobufRows(
-        Path(directory, settings.descriptors).read_bytes(),
-        settings.message,
-        framed=settings.framed,
-        allows_null=settings.allow_null,
-    )
+    return ProtobufRows(Path(directory, settings.descriptors).read_bytes(), settings)
 
 
 class ProtobufRows:
-    """`descriptors` are the bytes of a FileDescriptorSet, `message` is the full name of the message."""
+    """`descriptors` are the bytes of a FileDescriptorSet."""
 
-    def __init__(
-        self, descriptors: bytes, message: str, *, framed: bool = True, allows_null: bool = False
-    ) -> None:
+    def __init__(self, descriptors: bytes, settings: ProtobufDecoder) -> None:
         self._descriptors = descriptors
-        self._message = message
-        self._framed = framed
-        self.allows_null = allows_null
-        self.schema = _columns(find_message(descriptors, message), "", ())
+        self._message = settings.message
+        self._framed = settings.framed
+        self.allows_null = settings.allow_null
+        self.schema = _columns(find_message(descriptors, settings.message), "", ())
 
     def reader(self) -> Callable[[bytes], Any]:
         wanted = find_message(self._descriptors, self._message)
@@ -120,7 +113,6 @@ def _path(message: Descriptor) -> tuple[int, ...]:
 
 
 def _top_level(message: Descriptor) -> Sequence[Descriptor]:
-    """Return the messages of its file in their order."""
     return list(message.file.message_types_by_name.values())
 
 

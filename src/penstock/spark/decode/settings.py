@@ -11,8 +11,6 @@ import msgspec
 
 
 class Decoder(msgspec.Struct, frozen=True, kw_only=True):
-    """How the bytes of a record become columns."""
-
     kind: ClassVar[str]  # its name in pipeline files
     module: ClassVar[str] = ""  # has `row_decoder(settings, directory)`; imported on use
     shorthand: ClassVar[str] = ""  # the field that `{kind: text}` sets
@@ -31,7 +29,7 @@ class Decoder(msgspec.Struct, frozen=True, kw_only=True):
         return False
 
 
-class RawDecoder(Decoder, frozen=True, kw_only=True):
+class RawDecoder(Decoder, frozen=True):
     """`key` and `value` as they are: binary, or text when `text` is set."""
 
     kind = "raw"
@@ -49,7 +47,9 @@ class RawDecoder(Decoder, frozen=True, kw_only=True):
         return self.allow_null and not self.text
 
 
-class JsonDecoder(Decoder, frozen=True, kw_only=True):
+class JsonDecoder(Decoder, frozen=True):
+    """JSON objects with these columns."""
+
     kind = "json"
     module = "penstock.spark.decode.json.rows"
     shorthand = main = "schema"
@@ -58,7 +58,7 @@ class JsonDecoder(Decoder, frozen=True, kw_only=True):
     allow_null: bool = False  # a tombstone is a row of nulls, not a dead letter
 
 
-class EnvelopeDecoder(Decoder, frozen=True, kw_only=True):
+class EnvelopeDecoder(Decoder, frozen=True):
     """The event envelope of `penstock.events`: eventId, eventType, timestamp, correlationId, sender, payload."""
 
     kind = "envelope"
@@ -72,7 +72,7 @@ class EnvelopeDecoder(Decoder, frozen=True, kw_only=True):
     allow_null: ClassVar[bool] = False
 
 
-class AvroDecoder(Decoder, frozen=True, kw_only=True):
+class AvroDecoder(Decoder, frozen=True):
     """Confluent's framing (a zero byte, the schema's id, the body), or with `framed=False` the body alone."""
 
     kind = "avro"
@@ -85,7 +85,7 @@ class AvroDecoder(Decoder, frozen=True, kw_only=True):
     allow_null: bool = False
 
 
-class ProtobufDecoder(Decoder, frozen=True, kw_only=True):
+class ProtobufDecoder(Decoder, frozen=True):
     """Confluent's framing with message indexes, or with `framed=False` the body alone."""
 
     kind = "protobuf"

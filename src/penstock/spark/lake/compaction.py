@@ -1,4 +1,4 @@
-"""Merges small files. Pure, but for the files that it writes."""
+"""Merges small files. No I/O except for the files that it writes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple

@@ -4,9 +4,10 @@ A reader skips only files that cannot match. Spark checks every row again, so ot
 """
 
 import datetime as dt
+import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -24,13 +25,17 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     value: Any = None
 
 
-_COMPARISONS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
+_ARROW: Mapping[Operator, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "==": operator.eq,
         ">": operator.gt,
         ">=": operator.ge,
         "<": operator.lt,
         "<=": operator.le,
+        "in": lambda field, values: field.isin(list(values)),
+        "is null": lambda field, _: field.is_null(),
+        "is not null": lambda field, _: field.is_valid(),
+        "starts with": pc.starts_with,
     }
 )
 
@@ -43,24 +48,5 @@ def is_comparable(value: object) -> bool:
 
 
 def arrow_expression(conditions: Sequence[Condition]) -> pc.Expression | None:
-    """Return the conjunction of all conditions."""
-    expression = None
-    for condition in conditions:
-        each = _arrow(condition)
-        expression = each if expression is None else expression & each
-    return expression
-
-
-def _arrow(condition: Condition) -> Any:
-    field: Any = pc.field(condition.column)
-    match condition.operator:
-        case "is null":
-            return field.is_null()
-        case "is not null":
-            return field.is_valid()
-        case "in":
-            return field.isin(list(condition.value))
-        case "starts with":
-            return pc.starts_with(field, condition.value)
-        case comparison:
-            return _COMPARISONS[comparison](field, condition.value)
+    found = [_ARROW[each.operator](pc.field(each.column), each.value) for each in conditions]
+    return functools.reduce(operator.and_, found) if found else None

@@ -3,17 +3,12 @@
 from collections.abc import Mapping
 from typing import cast
 
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    DataSourceStreamWriter,
-    DataSourceWriter,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
 from penstock.spark.lake.options import LakeOptions, parse_options
 from penstock.spark.lake.reader import FilteringTableReader, TableReader, spark_schema
-from penstock.spark.lake.writer import TableStreamWriter, TableWrite, TableWriter
+from penstock.spark.lake.writer import TableStreamWriter, TableWriter
 
 FORMAT_NAME = "penstock_lake"
 
@@ -34,13 +29,11 @@ class PenstockLakeDataSource(DataSource):
         return reader(options, schema.fieldNames())
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        options = self._parsed()
-        return TableWriter(TableWrite(options, schema, replaces_all=overwrite), options)
+        return TableWriter(self._parsed(), schema, replaces_all=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802  Spark's name
         """`overwrite` is set in complete mode: each batch replaces the table."""
-        options = self._parsed()
-        return TableStreamWriter(TableWrite(options, schema, replaces_all=overwrite), options)
+        return TableStreamWriter(self._parsed(), schema, replaces_all=overwrite)
 
     def _parsed(self) -> LakeOptions:
         return parse_options(cast("Mapping[str, str]", self.options))

@@ -1,7 +1,7 @@
 """Delta tables, through `deltalake`. A batch is recorded as the table's application transaction `(query id, batch id)`.
 
 The commit that adds the files also records the batch; Delta's log refuses it if another commit recorded a batch of the
-same query since the table was read. New columns are added in a commit of their own before it, which changes no row;
+same query since the table was read. New columns are added in a separate commit before it, which changes no row;
 Delta has no way to widen a type that all its readers know.
 """
 
@@ -137,7 +137,7 @@ class DeltaTable(OptimisticTable):
         yield self._load()
 
     def _load(self) -> Any | None:
-        if not os.path.isdir(os.path.join(self.path, "_delta_log")):
+        if not os.path.isdir(self._at("_delta_log")):
             return None
         try:
             return deltalake.DeltaTable(self.path)
@@ -145,10 +145,6 @@ class DeltaTable(OptimisticTable):
             return None
         except DeltaError as error:
             raise TableError(f"the Delta table at {self.path} cannot be read: {error}") from error
-
-
-def open_table(path: str) -> DeltaTable:
-    return DeltaTable(path)
 
 
 def _add_columns(table: Any, change: SchemaChange) -> None:

@@ -48,9 +48,6 @@ class Disk:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
-    def exists(self, path: str) -> bool:
-        return os.path.exists(path)
-
     def names(self, directory: str) -> list[str]:
         """List a directory, sorted; a missing one is empty."""
         try:
@@ -64,9 +61,6 @@ class Disk:
             return int(os.stat(path).st_mtime * 1000)
         except FileNotFoundError:
             return 1 << 62
-
-    def size_bytes(self, path: str) -> int:
-        return os.path.getsize(path)
 
     @contextlib.contextmanager
     def locked(self, path: str) -> Iterator[None]:

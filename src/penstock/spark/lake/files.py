@@ -4,9 +4,10 @@ Memory is bounded too: rows are buffered until they fill a row group, all files 
 `BUFFER_BYTES_MAX`, and at most `OPEN_FILES_MAX` files are open.
 """
 
+import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -68,18 +69,11 @@ def staged_path(path: str, staging: str | None) -> str:
     return path if staging is None else f"{staging}/{os.path.basename(path)}{STAGED_SUFFIX}"
 
 
-def new_file_name() -> str:
-    return f"part-{uuid.uuid4()}.parquet"
-
-
 class TableFiles:
     """The files that one task writes. `close` returns them; `abandon` removes them."""
 
-    __slots__ = ("_buffered_bytes", "_done", "_layout", "_new_name", "_open")
-
-    def __init__(self, layout: FileLayout, new_name: Callable[[], str] = new_file_name) -> None:
+    def __init__(self, layout: FileLayout) -> None:
         self._layout = layout
-        self._new_name = new_name
         self._open: dict[Values, _OpenFile] = {}
         self._done: list[DataFile] = []
         self._buffered_bytes = 0
@@ -105,7 +99,6 @@ class TableFiles:
         return self._done
 
     def abandon(self) -> None:
-        """Remove all files: the task failed."""
         for file in self._open.values():
             file.discard()
         remove_files(self._layout, [each.path for each in self._done])
@@ -114,7 +107,7 @@ class TableFiles:
         while len(self._open) >= OPEN_FILES_MAX:
             self._finish(next(iter(self._open)))
         directory = self._layout.directory + directory_of(self._layout.partition_by, values)
-        return _OpenFile(self._layout, directory + self._new_name(), values)
+        return _OpenFile(self._layout, f"{directory}part-{uuid.uuid4()}.parquet", values)
 
     def _finish(self, values: Values) -> None:
         file = self._open.pop(values)
@@ -135,10 +128,7 @@ class _OpenFile:
         self.buffered_bytes = 0
         os.makedirs(os.path.dirname(self._place), exist_ok=True)
         self._writer = pq.ParquetWriter(
-            self._place,
-            layout.file_schema,
-            compression=layout.compression,
-            metadata_collector=self._footers,
+            self._place, layout.file_schema, compression=layout.compression, metadata_collector=self._footers
         )
 
     @property
@@ -192,7 +182,5 @@ def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[D
 def remove_files(layout: FileLayout, paths: Sequence[str]) -> None:
     """Remove files that will not be committed; missing ones are ignored."""
     for path in paths:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(layout.place_of(path))
-        except FileNotFoundError:
-            continue

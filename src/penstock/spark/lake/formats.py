@@ -1,10 +1,10 @@
 """The table formats, and how to open the table at a path. A new format is a module and an entry in `TABLE_FORMATS`."""
 
-import importlib
 import os
+import pkgutil
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,17 +19,21 @@ DEFAULT_FORMAT = "delta"
 
 class TableFormat(msgspec.Struct, frozen=True, kw_only=True):
     marker: str  # a path below the table's root that only tables of this format have
-    module: str  # has `open_table(path)`; imported on use, because it needs libraries of its own
+    table: str  # the class, as `module:name`; imported on use, because it needs extra libraries
     extra: str = "spark"  # the pip extra that installs those libraries
 
 
 TABLE_FORMATS: Mapping[str, TableFormat] = MappingProxyType(
     {
-        "delta": TableFormat(marker="_delta_log", module="penstock.spark.lake.delta"),
+        "delta": TableFormat(marker="_delta_log", table="penstock.spark.lake.delta:DeltaTable"),
         "iceberg": TableFormat(
-            marker="metadata/penstock-catalog.db", module="penstock.spark.lake.iceberg.table", extra="iceberg"
+            marker="metadata/penstock-catalog.db",
+            table="penstock.spark.lake.iceberg.table:IcebergTable",
+            extra="iceberg",
         ),
-        "parquet": TableFormat(marker="_penstock/table.json", module="penstock.spark.lake.parquet.table"),
+        "parquet": TableFormat(
+            marker="_penstock/table.json", table="penstock.spark.lake.parquet.table:ParquetTable"
+        ),
     }
 )
 
@@ -59,17 +63,15 @@ def open_table(path: str, table_format: str | None = None) -> "Table":
         raise TableError(f"{path} is a table in the format {found}: write to it with table_format={found}")
     name = found or table_format or DEFAULT_FORMAT
     try:
-        module = importlib.import_module(TABLE_FORMATS[name].module)
+        table: type[Table] = pkgutil.resolve_name(TABLE_FORMATS[name].table)
     except ModuleNotFoundError as missing:
         install = pip_install(TABLE_FORMATS[name].extra)
         raise TableError(f"{name} tables need the package {missing.name}: {install}") from missing
-    return cast("Table", module.open_table(path))
+    return table(path)
 
 
 def existing_table(path: str) -> "Table":
     """Open the table at a path; raise TableError if there is none."""
     if format_at(path) is None:
-        raise TableError(
-            f"there is no table at {path}: neither Delta nor Iceberg nor Parquet written by Penstock"
-        )
+        raise TableError(f"there is no table at {path}: none of {', '.join(TABLE_FORMATS)}")
     return open_table(path)

@@ -1,4 +1,4 @@
-"""Splits rows by partition values, and converts the values to text and directories. Pure.
+"""Splits rows by partition values, and converts the values to text and directories. No I/O.
 
 The text of a value is Delta's (which the Parquet tables here use too); null has none. Directories are Hive's,
 `column=value`, with the ASCII characters escaped that Spark escapes and others as they are, since Spark does not decode
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.spark.lake.errors import TableError
 
@@ -22,6 +21,7 @@ Values = tuple[str | None, ...]
 _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^") | {chr(code) for code in (*range(0x20), 0x7F)}
 _NAME_BYTES_MAX = 255
+_ROW = "penstock row number"  # beside the columns of a table
 
 
 def check_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) -> None:
@@ -51,27 +51,12 @@ def split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[Value
     if not columns:
         yield (), batch
         return
-    codes = np.zeros(batch.num_rows, dtype=np.int64)
-    texts: list[list[str | None]] = []
-    for name in columns:
-        encoded: Any = pc.dictionary_encode(batch.column(name), null_encoding="encode")
-        texts.append([text_of(value) for value in encoded.dictionary.to_pylist()])
-        codes = codes * len(texts[-1]) + np.asarray(encoded.indices)
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    ends = np.append(starts[1:], batch.num_rows)
-    for start, end in zip(starts, ends, strict=True):
-        rows = order[start:end]
-        part = batch if len(rows) == batch.num_rows else batch.take(rows)
-        yield _decode(int(codes[rows[0]]), texts), part
-
-
-def _decode(code: int, texts: Sequence[Sequence[str | None]]) -> Values:
-    values: list[str | None] = []
-    for known in reversed(texts):
-        code, at = divmod(code, len(known))
-        values.append(known[at])
-    return tuple(reversed(values))
+    numbered = pa.table(batch.select(list(columns))).append_column(_ROW, pa.array(np.arange(batch.num_rows)))
+    groups = numbered.group_by(list(columns), use_threads=False).aggregate([(_ROW, "list")])
+    keys = zip(*(groups.column(name).to_pylist() for name in columns), strict=True)
+    for values, rows in zip(keys, groups.column(f"{_ROW}_list"), strict=True):
+        part = batch if groups.num_rows == 1 else batch.take(rows.values)
+        yield tuple(map(text_of, values)), part
 
 
 def text_of(value: Any) -> str | None:
@@ -88,7 +73,6 @@ def text_of(value: Any) -> str | None:
 
 
 def value_of(text: str | None, kind: pa.DataType) -> "pa.Scalar[pa.DataType]":
-    """Convert the text back to the value."""
     if text is None:
         return pa.scalar(None, kind)
     if pa.types.is_timestamp(kind):
@@ -115,7 +99,6 @@ def escape(text: str) -> str:
 
 
 def values_in(path: str, columns: Sequence[str]) -> Values:
-    """Return the values in the directories of a path."""
     stated = dict(name.split("=", 1) for name in path.split("/")[:-1] if "=" in name)
     found = [stated.get(escape(column), _NULL_DIRECTORY) for column in columns]
     return tuple(None if value == _NULL_DIRECTORY else _unescape(value) for value in found)

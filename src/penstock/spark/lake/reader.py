@@ -13,12 +13,10 @@ from penstock.spark.lake.conditions import Condition, Operator, is_comparable
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.formats import existing_table
 from penstock.spark.lake.options import LakeOptions
-from penstock.spark.lake.table import Share, Table
+from penstock.spark.lake.table import Share
 
 
 class SharePartition(InputPartition):
-    """The part of the table that one task reads."""
-
     def __init__(self, share: Share) -> None:
         super().__init__(share)
         self.share = share
@@ -44,7 +42,7 @@ class TableReader(DataSourceReader):
 class FilteringTableReader(TableReader):
     """Skips files and rows by Spark's filters.
 
-    A class of its own, because Spark refuses a source with `pushFilters` unless
+    A separate class, because Spark refuses a source with `pushFilters` unless
     `spark.sql.python.filterPushdown.enabled` is set.
     """
 
@@ -84,8 +82,9 @@ def condition_of(given: Filter) -> Condition | None:
 
 def spark_schema(options: LakeOptions) -> StructType:
     """Return the schema of the table, or of the columns in the options."""
-    table = existing_table(options.path)
-    schema = _known_schema(table)
+    state = existing_table(options.path).state()
+    assert state is not None, options.path
+    schema = state.schema
     unknown = [name for name in options.columns if name not in schema.names]
     if unknown:
         raise TableError(
@@ -93,9 +92,3 @@ def spark_schema(options: LakeOptions) -> StructType:
         )
     names = options.columns or tuple(schema.names)
     return from_arrow_schema(pa.schema([schema.field(name) for name in names]))
-
-
-def _known_schema(table: Table) -> pa.Schema:
-    state = table.state()
-    assert state is not None, table.path
-    return state.schema

@@ -1,4 +1,4 @@
-"""Merges the schema of rows into the schema of a table. Pure.
+"""Merges the schema of rows into the schema of a table. No I/O.
 
 A column that the rows lack is null. A column that the table lacks, or has in a narrower type, changes the table if
 `merge_schema` is set, and is refused otherwise. Rows of a narrower type are cast. Nested fields are not added: readers
@@ -87,16 +87,12 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         return batch
     names = set(batch.schema.names)
     columns = [
-        _cast(batch.column(field.name), field.type)
+        batch.column(field.name).cast(field.type)
         if field.name in names
         else pa.nulls(batch.num_rows, field.type)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _cast(column: "pa.Array[pa.Scalar[pa.DataType]]", to: pa.DataType) -> "pa.Array[pa.Scalar[pa.DataType]]":
-    return column if column.type.equals(to) else column.cast(to)
 
 
 def _stored_type(kind: Any) -> pa.DataType | None:

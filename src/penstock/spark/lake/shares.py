@@ -14,15 +14,16 @@ T = TypeVar("T")
 
 
 def packed(items: Iterable[T], size_of: Callable[[T], int], limit_bytes: int) -> list[list[T]]:
-    """Group items in order, up to `limit_bytes` each; a larger item is a group of its own."""
+    """Group items in order, up to `limit_bytes` each; a larger item forms a separate group."""
     groups: list[list[T]] = []
     room = 0
     for item in items:
-        if size_of(item) > room:
+        size = size_of(item)
+        if size > room:
             groups.append([])
             room = limit_bytes
         groups[-1].append(item)
-        room -= size_of(item)
+        room -= size
     return groups
 
 
@@ -32,7 +33,6 @@ class DatasetShare(msgspec.Struct, frozen=True, kw_only=True):
     fragments: list[ds.FileFragment]
     schema: pa.Schema
     predicate: ds.Expression | None
-    size_bytes: int
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([self.schema.field(name) for name in columns])
@@ -52,24 +52,13 @@ def dataset_shares(
     dataset: ds.Dataset, predicate: ds.Expression | None, schema: pa.Schema
 ) -> list[DatasetShare]:
     """Split the files that may have rows for which the predicate is true."""
-    found = [(fragment, _size(fragment)) for fragment in _files(dataset, predicate)]
+    fragments = dataset.get_fragments(filter=predicate)
+    files = [fragment for fragment in fragments if isinstance(fragment, ds.FileFragment)]
     return [
-        DatasetShare(
-            fragments=[fragment for fragment, _ in group],
-            schema=schema,
-            predicate=predicate,
-            size_bytes=sum(size for _, size in group),
-        )
-        for group in packed(found, lambda each: each[1], SHARE_BYTES)
+        DatasetShare(fragments=group, schema=schema, predicate=predicate)
+        for group in packed(files, _size, SHARE_BYTES)
     ]
 
 
-def _files(dataset: ds.Dataset, predicate: ds.Expression | None) -> Iterator[ds.FileFragment]:
-    for fragment in dataset.get_fragments(filter=predicate):
-        assert isinstance(fragment, ds.FileFragment)
-        yield fragment
-
-
 def _size(fragment: ds.FileFragment) -> int:
-    info = fragment.filesystem.get_file_info(fragment.path)
-    return int(info.size or 0)
+    return int(fragment.filesystem.get_file_info(fragment.path).size or 0)

@@ -1,4 +1,4 @@
-"""Converts the footer of a Parquet file to the statistics of Delta's log. Pure.
+"""Converts the footer of a Parquet file to the statistics of Delta's log. No I/O.
 
 Delta uses them to skip files: `numRecords`, and for each leaf column `minValues`, `maxValues` and `nullCount`, nested
 like the columns. A bound that would be rounded in the wrong direction is left out.
@@ -30,7 +30,8 @@ def statistics_of(footer: pq.FileMetaData) -> str:
         ]
         if all(chunk is not None and chunk.has_null_count for chunk in chunks):
             _put(found["nullCount"], path, sum(chunk.null_count for chunk in chunks))
-        bounds = [_bounds(chunk) for chunk in chunks if not _is_all_null(chunk)]
+        all_null = [chunk is not None and chunk.has_null_count and not chunk.num_values for chunk in chunks]
+        bounds = [_bounds(chunk) for chunk, is_null in zip(chunks, all_null, strict=True) if not is_null]
         if bounds and all(bound is not None for bound in bounds):
             low = _low(min(bound[0] for bound in bounds if bound is not None))
             high = _high(max(bound[1] for bound in bounds if bound is not None))
@@ -52,10 +53,6 @@ def _leaves(field: "pa.Field[pa.DataType]") -> Iterator[list[str]]:
         yield from ([] for _ in _leaves(field.type.value_field))
     else:
         yield [field.name]
-
-
-def _is_all_null(chunk: Any) -> bool:
-    return chunk is not None and chunk.has_null_count and chunk.num_values == 0
 
 
 def _bounds(chunk: Any) -> tuple[Any, Any] | None:

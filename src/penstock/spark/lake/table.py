@@ -1,6 +1,7 @@
 """The interface of a table, which every table format implements for the sink, the reader and the command line."""
 
 import contextlib
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from penstock.spark.lake.conditions import Condition
+from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.partitions import check_columns
@@ -26,8 +28,6 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """One transaction of a table."""
-
     files: Sequence[DataFile] = ()
     schema: pa.Schema
     partition_by: tuple[str, ...] = ()
@@ -49,8 +49,6 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a table's history."""
-
     version: str
     timestamp_ms: int
     operation: str
@@ -75,9 +73,6 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
 class Share(Protocol):
     """The part of a table that one task reads. Pickled on the driver, read on an executor."""
 
-    @property
-    def size_bytes(self) -> int: ...
-
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]: ...
 
 
@@ -86,9 +81,19 @@ class Table(ABC):
 
     can_widen: ClassVar[bool]  # whether a column can get a wider type
 
-    def __init__(self, path: str, now_ms: Callable[[], int] = lambda: int(time.time() * 1000)) -> None:
+    def __init__(
+        self,
+        path: str,
+        disk: Disk | None = None,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
         self.path = path
+        self._disk = disk or Disk()
         self._now_ms = now_ms
+
+    def _at(self, path: str) -> str:
+        """Return the absolute path of a path relative to the table's root."""
+        return os.path.join(self.path, path)
 
     @abstractmethod
     def state(self) -> TableState | None: ...
@@ -187,7 +192,7 @@ class OptimisticTable(Table):
                     return False
                 self._change(table, commit, self.fit(self._state_of(table), commit))
                 return True
-        raise self._too_many_conflicts()
+        raise self._conflict_error()
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[Any]:
@@ -203,12 +208,7 @@ class OptimisticTable(Table):
         for _ in range(_COMMIT_ATTEMPTS_MAX):
             with self._existing() as table:
                 yield table
-        raise self._too_many_conflicts()
-
-    def _too_many_conflicts(self) -> CommitConflict:
-        return CommitConflict(
-            f"table {self.path} was changed by others {_COMMIT_ATTEMPTS_MAX} times while committing: try again"
-        )
+        raise self._conflict_error()
 
     def _conflict_error(self) -> CommitConflict:
-        return CommitConflict(f"table {self.path} was changed by another writer meanwhile: try again")
+        return CommitConflict(f"table {self.path} was changed by other writers meanwhile: try again")

@@ -30,14 +30,14 @@ _QUERY_PROPERTY = "sql.streaming.queryId"
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """The files of one task. Spark tells tasks, but not the driver, which query they belong to."""
+    """The files of one task. Spark shows tasks, but not the driver, which query they belong to."""
 
     query_id: str | None
     files: list[DataFile] = field(default_factory=list)
 
 
-class TableWrite:
-    """Writes files in tasks and commits them on the driver, for batch and stream writers."""
+class _Writer:
+    """Writes files in tasks and commits them on the driver, for batches and streams."""
 
     def __init__(self, options: LakeOptions, schema: StructType, *, replaces_all: bool) -> None:
         self._options = options
@@ -54,21 +54,24 @@ class TableWrite:
             file_size_bytes=options.file_size_bytes,
         )
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[Any]) -> Written:
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_PROPERTY) if context else None
-        return Written(query_id=query_id, files=write_files(self._layout, batches))
+        return Written(query_id=query_id, files=write_files(self._layout, iterator))
 
-    def commit(
+    def abort(self, *_: object) -> None:
+        """Leave the files to `vacuum`."""
+
+    def _commit(
         self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None, query_id: str | None
-    ) -> bool:
-        """Commit the files of the tasks; return false if the batch was committed before."""
+    ) -> None:
+        """Commit the files of the tasks, or remove them if the batch was committed before."""
         files = [file for message in messages if isinstance(message, Written) for file in message.files]
         table = open_table(self._options.path, self._options.table_format)
         if not files and not self._replaces_all:
             if table.state() is None:  # so that readers find a table
                 table.commit(Commit(schema=self._rows_schema, partition_by=self._layout.partition_by))
-            return True
+            return
         commit = Commit(
             files=files,
             schema=self._rows_schema,
@@ -77,11 +80,9 @@ class TableWrite:
             merge_schema=self._options.merge_schema,
             batch=_batch(query_id, batch_id),
         )
-        if table.commit(commit):
-            return True
-        live = table.live_paths()
-        remove_files(self._layout, [file.path for file in files if file.path not in live])
-        return False
+        if not table.commit(commit):
+            live = table.live_paths()
+            remove_files(self._layout, [file.path for file in files if file.path not in live])
 
 
 def _query_of(messages: Sequence[WriterCommitMessage | None]) -> str | None:
@@ -97,38 +98,21 @@ def _batch(query_id: str | None, batch_id: int | None) -> Batch | None:
     return Batch(query_id=query_id, batch_id=batch_id)
 
 
-class _Writer:
-    """The methods that batch and stream writers share."""
-
-    def __init__(self, write: TableWrite, options: LakeOptions) -> None:
-        self._write = write
-        self._options = options
-
-    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        return self._write.write(iterator)
-
-    def abort(self, *_: object) -> None:
-        """Leave the files to `vacuum`."""
-
-
 class TableWriter(_Writer, DataSourceArrowWriter):
     """`df.write`: one transaction, recorded as a batch only if the options `query_id` and `batch_id` are set."""
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        query_id = self._options.query_id or _query_of(messages)
-        self._write.commit(messages, self._options.batch_id, query_id)
+        self._commit(messages, self._options.batch_id, self._options.query_id or _query_of(messages))
 
 
 class TableStreamWriter(_Writer, DataSourceStreamArrowWriter):
     """`df.writeStream`: each micro-batch is one transaction, done once."""
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        query_id = _query_of(messages) or self._options.query_id
-        self._write.commit(messages, batchId, query_id)
+        self._commit(messages, batchId, _query_of(messages) or self._options.query_id)
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """Convert Spark's schema to that of tables."""
     refused = []
     for column in schema.fields:
         try:

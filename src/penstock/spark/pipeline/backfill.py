@@ -1,7 +1,7 @@
 """Runs a pipeline's graph as a batch over the records of a time range.
 
 The range of a partition is from its first record at or after the begin to the first at or after the end. The graph is
-the one that `run` streams, but watermarks have no effect: nothing is late, and windows are complete. Checkpoints and
+the graph that `run` streams, but watermarks have no effect: nothing is late, and windows are complete. Checkpoints and
 consumer groups are not used, so a backfill may run beside the pipeline.
 
 A backfill is done once for each output and range; repeated, it writes nothing. A table records the range in the same
@@ -12,18 +12,17 @@ backfill). `again` writes a range again, after a change of the pipeline; earlier
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from pyspark.sql import SparkSession
 
 from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient
 from penstock.client.metadata import TopicPartition
-from penstock.spark.pipeline.compile.errors import CompileError
+from penstock.spark.lake.disk import Disk
 from penstock.spark.pipeline.compile.frames import compile_frames
 from penstock.spark.pipeline.compile.sources import read_ranges
 from penstock.spark.pipeline.core.model import Pipeline, TopicSource
-from penstock.spark.pipeline.core.problems import PipelineError
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, state_directory
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.run.spark import written
@@ -37,20 +36,9 @@ class TimeRange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceRange(msgspec.Struct, frozen=True, kw_only=True):
-    """The range of a source."""
-
     source: str
     start: Offsets
     end: Offsets
-
-    @property
-    def records(self) -> int:
-        """Return the number of offsets; compaction and transactions may have left fewer records."""
-        return sum(
-            max(0, end - self.start[topic][partition])
-            for topic, partitions in self.end.items()
-            for partition, end in partitions.items()
-        )
 
 
 class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,9 +58,6 @@ def select_queries(pipeline: Pipeline, output: str | None) -> tuple[PlannedQuery
     return tuple(chosen)
 
 
-# -- ranges
-
-
 def source_ranges(
     queries: Sequence[PlannedQuery], times: TimeRange, cluster: BlockingClient
 ) -> dict[str, SourceRange]:
@@ -83,36 +68,20 @@ def source_ranges(
     for source in sources.values():
         names = [name for name in topics if source.reads(name)]
         where = [TopicPartition(name, index) for name in names for index in topics[name].partitions]
-        found[source.name] = _range_of(source.name, where, times, cluster)
+        earliest, latest, first, beyond = (
+            cluster.list_offsets(dict.fromkeys(where, at))
+            for at in (EARLIEST, LATEST, times.from_ms, times.to_ms)
+        )
+        start: Offsets = {}
+        end: Offsets = {}
+        for each in where:
+            # -1: no record is that recent
+            begin, stop = (at[each] if at[each].offset >= 0 else latest[each] for at in (first, beyond))
+            begin_offset = max(begin.offset, earliest[each].offset)
+            start.setdefault(each.topic, {})[each.partition] = begin_offset
+            end.setdefault(each.topic, {})[each.partition] = max(stop.offset, begin_offset)
+        found[source.name] = SourceRange(source=source.name, start=start, end=end)
     return found
-
-
-def _range_of(
-    source: str, where: Sequence[TopicPartition], times: TimeRange, cluster: BlockingClient
-) -> SourceRange:
-    latest = _positions(cluster, where, LATEST)
-    earliest = _positions(cluster, where, EARLIEST)
-    first = _positions(cluster, where, times.from_ms)
-    beyond = _positions(cluster, where, times.to_ms)
-    start: Offsets = {}
-    end: Offsets = {}
-    for each in where:
-        # -1: no record is that recent
-        begins = first[each] if first[each] >= 0 else latest[each]
-        ends = beyond[each] if beyond[each] >= 0 else latest[each]
-        begins = max(begins, earliest[each])
-        start.setdefault(each.topic, {})[each.partition] = begins
-        end.setdefault(each.topic, {})[each.partition] = max(ends, begins)
-    return SourceRange(source=source, start=start, end=end)
-
-
-def _positions(
-    cluster: BlockingClient, where: Sequence[TopicPartition], at: int
-) -> Mapping[TopicPartition, int]:
-    return {each: found.offset for each, found in cluster.list_offsets(dict.fromkeys(where, at)).items()}
-
-
-# -- writing
 
 
 def backfill(
@@ -123,31 +92,27 @@ def backfill(
     ranges: Mapping[str, SourceRange],
     *,
     again: bool = False,
-    report: Callable[[str], None] = lambda _: None,
 ) -> list[Backfilled]:
     """Write the range to each output in turn. Raises PipelineError if the pipeline does not compile."""
     starts = {name: each.start for name, each in ranges.items()}
     ends = {name: each.end for name, each in ranges.items()}
     done = Done(state_directory(pipeline))
     results: list[Backfilled] = []
-    try:
-        needed = _only(pipeline, ranges)
-        compiled = compile_frames(spark, needed, read_ranges(spark, needed, starts, ends))
-        for query in queries:
-            key = f"{query.key} {times.from_ms} {times.to_ms}"
-            was_done = key in done.known and not again
-            if not was_done:
-                report(f"writing {query.name}")
-                frame, sink, mode = written(pipeline, compiled, query)
-                writer = frame.write.format(sink.format).options(**sink.options)
-                if query.output is not None:
-                    write_id = f"backfill {pipeline.name} {key}" + (f" {time.time_ns()}" if again else "")
-                    writer = writer.options(**query.output.target.once_options(write_id))
-                writer.mode("overwrite" if mode == "complete" else "append").save()
-                done.add(key)
-            results.append(Backfilled(query=query.name, was_done=was_done))
-    except CompileError as error:
-        raise PipelineError(pipeline.file, [error.problem]) from error
+    needed = _only(pipeline, ranges)
+    compiled = compile_frames(spark, needed, read_ranges(spark, needed, starts, ends))
+    compiled.raise_problems(pipeline)
+    for query in queries:
+        key = f"{query.key} {times.from_ms} {times.to_ms}"
+        was_done = key in done.known and not again
+        if not was_done:
+            frame, sink, mode = written(pipeline, compiled, query)
+            writer = frame.write.format(sink.format).options(**sink.options)
+            if query.output is not None:
+                write_id = f"backfill {pipeline.name} {key}" + (f" {time.time_ns()}" if again else "")
+                writer = writer.options(**query.output.target.once_options(write_id))
+            writer.mode("overwrite" if mode == "complete" else "append").save()
+            done.add(key)
+        results.append(Backfilled(query=query.name, was_done=was_done))
     return results
 
 
@@ -171,20 +136,11 @@ def _only(pipeline: Pipeline, ranges: Mapping[str, SourceRange]) -> Pipeline:
 class Done:
     """The backfills that were done, in `backfills.json`."""
 
-    __slots__ = ("_path", "known")
-
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, DONE_FILE)
-        self.known: dict[str, int] = {}
-        try:
-            with open(self._path, encoding="utf-8") as file:
-                self.known = json.load(file)
-        except FileNotFoundError:
-            os.makedirs(directory, exist_ok=True)
+        content = Disk().read(self._path)
+        self.known: dict[str, int] = {} if content is None else json.loads(content)
 
     def add(self, key: str) -> None:
         self.known[key] = time.time_ns() // 1_000_000
-        aside = f"{self._path}.tmp"
-        with open(aside, "w", encoding="utf-8") as file:
-            json.dump(self.known, file, indent=2)
-        os.replace(aside, self._path)
+        Disk().write(self._path, json.dumps(self.known, indent=2).encode())

@@ -10,7 +10,7 @@ from penstock.spark.pipeline.core.problems import PipelineError, error
 def load(path: str, environment: Mapping[str, str] | None = None) -> Pipeline:
     """Return the pipeline in the file, or raise PipelineError with all problems and their lines.
 
-    `environment` has the variables for `${NAME}` in a YAML file; by default those of this process.
+    `environment` has the variables for `${NAME}` in a YAML file; by default the variables of this process.
     """
     extension = os.path.splitext(path)[1].lower()
     if extension not in {".yaml", ".yml", ".py"}:

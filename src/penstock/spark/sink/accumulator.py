@@ -1,24 +1,23 @@
-"""Builds record batches from rows: with sequence numbers, compressed, of bounded size. Pure.
+"""Builds record batches from rows: with sequence numbers, compressed, of bounded size. No I/O.
 
 A sealed batch keeps its sequence number when it is sent again, so that a broker detects the duplicate (KIP-98). Rows of
 a partition keep their order.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
 from penstock.client.metadata import TopicPartition
-from penstock.protocol.compression import Codec
+from penstock.protocol.records.batch import advance_sequence
 from penstock.spark.sink.columns import Rows
 from penstock.spark.sink.errors import RowError
 from penstock.spark.sink.partitioner import Int32s, Partitioner
 from penstock.spark.sink.records import BatchRecords
-
-_SEQUENCE_MODULUS: Final = 1 << 31
+from penstock.spark.sink.settings import SinkSettings
 
 
 class Sealed(msgspec.Struct, frozen=True, gc=False):
@@ -28,29 +27,20 @@ class Sealed(msgspec.Struct, frozen=True, gc=False):
     data: bytes
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of batches."""
-
-    codec: Codec = Codec.NONE
-    level: int | None = None
-    batch_bytes: int = 512 * 1024
-    producer_id: int
-    producer_epoch: int
-    is_transactional: bool
-
-
 class Accumulator:
     def __init__(
         self,
-        layout: Layout,
+        settings: SinkSettings,
+        producer: tuple[int, int],
         *,
-        topic: str | None,
+        is_transactional: bool,
         partition_count: Callable[[str], int],
         now_ms: Callable[[], int],
         first_partition: int = 0,
     ) -> None:
-        self._layout = layout
-        self._topic = topic
+        self._settings = settings
+        self._producer = producer
+        self._is_transactional = is_transactional
         self._partition_count = partition_count
         self._now_ms = now_ms
         self._partitioner = Partitioner(first_partition)
@@ -69,14 +59,13 @@ class Accumulator:
             yield from self._append(topic, rows, chosen, places, now_ms)
 
     def flush(self) -> Iterator[Sealed]:
-        """Yield the batches that are not full."""
         for where in list(self._building):
             yield self._seal(where)
 
     def _by_topic(self, rows: Rows) -> Iterator[tuple[str, Any]]:
         """Yield each topic with the indexes of its rows; None: all rows."""
-        if self._topic is not None:
-            yield self._topic, None
+        if self._settings.topic is not None:
+            yield self._settings.topic, None
             return
         assert rows.topics is not None
         names, which = np.unique(np.array(rows.topics, object), return_inverse=True)
@@ -107,7 +96,7 @@ class Accumulator:
                 if where not in self._building:
                     self._building[where] = BatchRecords(now_ms)
                 taken = self._building[where].take(
-                    wanted, taken, columns, timestamp_ms=now_ms, batch_bytes=self._layout.batch_bytes
+                    wanted, taken, columns, timestamp_ms=now_ms, batch_bytes=self._settings.batch_bytes
                 )
                 if taken < len(wanted):
                     yield self._seal(where)
@@ -115,13 +104,12 @@ class Accumulator:
     def _seal(self, where: TopicPartition) -> Sealed:
         records = self._building.pop(where)
         sequence = self._sequences.get(where, 0)
-        self._sequences[where] = (sequence + len(records)) % _SEQUENCE_MODULUS
-        layout = self._layout
+        self._sequences[where] = advance_sequence(sequence, len(records))
         data = records.seal(
-            codec=layout.codec,
-            level=layout.level,
-            producer=(layout.producer_id, layout.producer_epoch),
+            codec=self._settings.codec,
+            level=self._settings.level,
+            producer=self._producer,
             base_sequence=sequence,
-            is_transactional=layout.is_transactional,
+            is_transactional=self._is_transactional,
         )
         return Sealed(where, data)

@@ -14,19 +14,20 @@ from typing import Any, Final, cast
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
+from pyspark.sql.types import StructType
 
+from penstock.spark.record_columns import HEADERS_TYPE
 from penstock.spark.sink.errors import RowError
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
-_TEXT: Final = (StringType, BinaryType)
-_EXPECTED: Final = {
-    "key": "STRING or BINARY",
-    "value": "STRING or BINARY",
-    "topic": "STRING",
-    "partition": "INT",
-    "headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>",
+# The types of each column, as Spark names them, and as an error does.
+_TYPES: Final = {
+    "key": (("string", "binary"), "STRING or BINARY"),
+    "value": (("string", "binary"), "STRING or BINARY"),
+    "topic": (("string",), "STRING"),
+    "partition": (("integer",), "INT"),
+    "headers": ((HEADERS_TYPE,), "ARRAY<STRUCT<key: STRING, value: BINARY>>"),
 }
 
 
@@ -39,24 +40,11 @@ def check_schema(schema: StructType, topic: str | None) -> None:
         raise RowError(
             "topic option required when no 'topic' attribute is present. Use the topic option for setting a topic."
         )
-    for name, expected in _EXPECTED.items():
-        if name in types and not _fits(name, types[name]):
+    for name, (accepted, expected) in _TYPES.items():
+        if (kind := types.get(name)) is not None and not {kind.typeName(), kind.simpleString()} & {*accepted}:
             raise RowError(
-                f"{name} attribute unsupported type {types[name].simpleString()}. {name} must be a {expected}."
+                f"{name} attribute unsupported type {kind.simpleString()}. {name} must be a {expected}."
             )
-
-
-def _fits(name: str, kind: DataType) -> bool:
-    if name in ("key", "value"):
-        return isinstance(kind, _TEXT)
-    if name == "topic":
-        return isinstance(kind, StringType)
-    if name == "partition":
-        return isinstance(kind, IntegerType)
-    header = kind.elementType if isinstance(kind, ArrayType) else None
-    if not isinstance(header, StructType) or header.fieldNames() != ["key", "value"]:
-        return False
-    return isinstance(header["key"].dataType, StringType) and isinstance(header["value"].dataType, BinaryType)
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):

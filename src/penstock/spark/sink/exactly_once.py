@@ -1,6 +1,6 @@
 """Makes a batch of many tasks visible exactly once, despite crashes (docs/adr/0006-exactly-once-topics.md).
 
-Every task writes in a transaction of its own and leaves it open. The driver then decides: in a transaction of the
+Every task writes in a separate transaction and leaves it open. The driver then decides: in a transaction of the
 query's own id it commits, as an offset of the query's group, the batch and the list of its transactions. Ending that
 transaction is the decision, which is atomic. Applying the decision can be repeated by any driver.
 
@@ -23,7 +23,7 @@ from penstock.spark.sink.identity import Run, Task
 
 log = logging.getLogger(__name__)
 
-_FENCED_MAX = 20  # so many drivers of the same query would have to start during one commit
+_FENCED_MAX = 20  # this many drivers of the same query would have to start during one commit
 
 
 class Transactions(Protocol):
@@ -31,36 +31,27 @@ class Transactions(Protocol):
 
     def begin(self, transactional_id: str) -> tuple[int, int]:
         """Take over an id; return producer id and epoch. Aborts its open transaction and fences its producer."""
-        ...
 
     def last_decision(self, query_id: str, *, is_stable: bool) -> Decision | None:
-        """Return the last committed decision; with `is_stable`, wait for one that is being committed."""
-        ...
+        """Return the last committed decision; with `is_stable`, wait for a decision that is being committed."""
 
     def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
         """Commit a decision as the driver that `begin` made. Raises `Fenced` when there is a newer driver."""
-        ...
 
     def mark_applied(self, query_id: str, decision: Decision) -> None:
         """Record that every transaction of a decision is committed."""
-        ...
 
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
         """End transactions; return those that have ended in the other way."""
-        ...
 
     def broken(self, run: Run, members: Sequence[Member]) -> list[Member]:
         """Return those that are not open any more, or not of these producers."""
-        ...
 
     def open_ids(self, query_id: str) -> list[str]:
         """Return the transactional ids of a query's tasks, of all runs, that have an open transaction."""
-        ...
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """The transactions that the tasks of one batch wrote."""
-
     run: Run
     batch_id: int
     members: tuple[Member, ...] = ()

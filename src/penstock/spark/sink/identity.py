@@ -3,15 +3,13 @@
     penstock-spark.<query id>                      the driver's transactional id, and the group that holds decisions
     penstock-spark.<query id>.<run id>.<number>    one task's transactional id
 
-The query id lives as long as its checkpoint; the run id is new for each start of the query, so that tasks of an old run
+The query id is kept with its checkpoint; the run id is new for each start of the query, so that tasks of an old run
 cannot use the ids of another. Numbers are Spark's task attempt ids, unique in a run; later batches reuse them (see
 `decision`). A batch write has neither query nor run: the query is `write`, the run a UUID.
 """
 
-import re
-from typing import Protocol
-
 import msgspec
+from pyspark import TaskContext
 
 from penstock.spark.sink.errors import SinkError
 
@@ -19,15 +17,6 @@ _PREFIX = "penstock-spark"
 _QUERY_PROPERTY = "sql.streaming.queryId"
 _BATCH_PROPERTY = "streaming.sql.batchId"
 _RUN_PROPERTY = "spark.jobGroup.id"  # a streaming query runs its jobs in a group named after its run
-
-
-class Context(Protocol):
-    """The methods of `pyspark.TaskContext` that are used here."""
-
-    def partitionId(self) -> int: ...  # noqa: N802  Spark's names
-    def attemptNumber(self) -> int: ...  # noqa: N802
-    def taskAttemptId(self) -> int: ...  # noqa: N802
-    def getLocalProperty(self, key: str) -> str | None: ...  # noqa: N802
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,21 +52,14 @@ def driver_id(query_id: str) -> str:
     return f"{_PREFIX}.{query_id}"
 
 
-def pattern_of_tasks(query_id: str) -> str:
-    """Return a regular expression for the transactional ids of the tasks of every run."""
-    return re.escape(driver_id(query_id)).replace("\\-", "-") + r"\..*"
-
-
 def is_of_task(transactional_id: str, query_id: str) -> bool:
     return transactional_id.startswith(f"{driver_id(query_id)}.")
 
 
-def streaming_task(context: Context | None) -> Task:
-    """Return the task that runs in this process, from Spark's task context."""
+def streaming_task(context: TaskContext) -> Task:
     properties = (_QUERY_PROPERTY, _RUN_PROPERTY, _BATCH_PROPERTY)
-    found = [context.getLocalProperty(name) for name in properties] if context is not None else []
-    query_id, run_id, batch_id = found or (None, None, None)
-    if context is None or not query_id or not run_id or batch_id is None:
+    query_id, run_id, batch_id = map(context.getLocalProperty, properties)
+    if not query_id or not run_id or batch_id is None:
         raise SinkError(
             "Spark gives this task no query, run and batch id, which exactly-once delivery needs: set the option "
             "delivery to at-least-once"

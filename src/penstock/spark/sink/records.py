@@ -78,7 +78,6 @@ class BatchRecords:
         base_sequence: int,
         is_transactional: bool,
     ) -> bytes:
-        """Return the encoded batch."""
         section = b"".join(self._parts)
         return assemble_batch(
             section if codec is Codec.NONE else compress(codec, section, level),

@@ -7,8 +7,8 @@ numbers, by which a broker detects duplicates (KIP-98).
 
 import contextlib
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 from penstock.client.blocking.client import BlockingClient
 from penstock.client.blocking.connection import BlockingConnection
@@ -19,6 +19,7 @@ from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import produce
 from penstock.spark.sink.accumulator import Sealed
 from penstock.spark.sink.errors import WriteRefused
+from penstock.spark.sink.settings import SinkSettings
 
 _IN_FLIGHT_MAX: Final = 5  # a broker remembers the last five batches of a producer in a partition
 _VERSION_MAX: Final = 11  # the last version in which writing does not also add the partition (KIP-890)
@@ -33,33 +34,22 @@ _ADVICE: Final = {
 }
 
 
-class _Channel:
+class _Channel(NamedTuple):
     """A connection to one leader, and the batches in flight on it, request by request."""
 
-    __slots__ = ("connection", "sent")
-
-    def __init__(self, connection: BlockingConnection) -> None:
-        self.connection = connection
-        self.sent: deque[list[Sealed]] = deque()
+    connection: BlockingConnection
+    sent: deque[list[Sealed]]
 
 
 class Sender:
     """Sends batches for one task. `close` returns its connections."""
 
     def __init__(
-        self,
-        cluster: BlockingClient,
-        *,
-        transactional_id: str | None,
-        request_bytes: int = 1024 * 1024,
-        delivery_timeout_ms: int = 120_000,
-        request_timeout_ms: int = 30_000,
+        self, cluster: BlockingClient, settings: SinkSettings, *, transactional_id: str | None
     ) -> None:
         self._cluster = cluster
+        self._settings = settings
         self._transactional_id = transactional_id
-        self._request_bytes = request_bytes
-        self._delivery_timeout_ms = delivery_timeout_ms
-        self._request_timeout_ms = request_timeout_ms
         self._channels: dict[tuple[str, int], _Channel] = {}
         self._borrowed = contextlib.ExitStack()
         self._unacknowledged: dict[TopicPartition, deque[Sealed]] = {}
@@ -68,49 +58,44 @@ class Sender:
         """Send batches, at most one for each partition; block only when too many are in flight."""
         for batch in batches:
             self._unacknowledged.setdefault(batch.where, deque()).append(batch)
-        try:
-            for address, group in self._by_leader(batches).items():
-                channel = self._channel(address)
-                for request in _requests(group, self._request_bytes):
-                    while len(channel.sent) >= _IN_FLIGHT_MAX:
-                        self._receive(channel)
-                    self._put(channel.connection, request)
-                    channel.sent.append(request)
-        except (Disconnected, Retry):
-            self._send_again()
+        self._try(lambda: self._put_all(batches))
 
     def finish(self) -> None:
         """Wait until everything is stored."""
-        try:
-            for channel in self._channels.values():
-                while channel.sent:
-                    self._receive(channel)
-        except (Disconnected, Retry):
-            self._send_again()
+        self._try(self._receive_all)
 
     def close(self) -> None:
         self._channels.clear()
         self._borrowed.close()
 
-    # -- fast path
-
-    def _by_leader(self, batches: Sequence[Sealed]) -> dict[tuple[str, int], list[Sealed]]:
-        found: dict[tuple[str, int], list[Sealed]] = {}
+    def _put_all(self, batches: Sequence[Sealed]) -> None:
+        by_leader: dict[tuple[str, int], list[Sealed]] = {}
         for batch in batches:
-            found.setdefault(self._cluster.leader(batch.where).address, []).append(batch)
-        return found
+            by_leader.setdefault(self._cluster.leader(batch.where).address, []).append(batch)
+        for address, group in by_leader.items():
+            channel = self._channel(address)
+            for request in _requests(group, self._settings.request_bytes):
+                while len(channel.sent) >= _IN_FLIGHT_MAX:
+                    self._receive(channel)
+                self._put(channel.connection, request)
+                channel.sent.append(request)
 
     def _channel(self, address: tuple[str, int]) -> _Channel:
         channel = self._channels.get(address)
         if channel is None:
             connection = self._borrowed.enter_context(self._cluster.connection(address))
-            channel = self._channels[address] = _Channel(connection)
+            channel = self._channels[address] = _Channel(connection, deque())
         return channel
 
     def _put(self, connection: BlockingConnection, request: Sequence[Sealed]) -> None:
         version = connection.version(produce.API_KEY, _VERSION_MAX)
-        message = _message(request, self._transactional_id, self._request_timeout_ms)
+        message = _message(request, self._transactional_id, self._settings.client.request_timeout_ms)
         connection.send(produce.API_KEY, version, message)
+
+    def _receive_all(self) -> None:
+        for channel in self._channels.values():
+            while channel.sent:
+                self._receive(channel)
 
     def _receive(self, channel: _Channel) -> None:
         responses = _responses(channel.connection.receive())
@@ -135,9 +120,13 @@ class Sender:
 
     # -- retries
 
-    def _send_again(self) -> None:
-        self._disconnect()
-        self._cluster.until_done("writing records", self._send_rest, deadline_ms=self._delivery_timeout_ms)
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except (Disconnected, Retry):
+            self._disconnect()
+            deadline_ms = self._settings.delivery_timeout_ms
+            self._cluster.until_done("writing records", self._send_rest, deadline_ms=deadline_ms)
 
     def _disconnect(self) -> None:
         """Close the connections without waiting for their responses."""
@@ -146,25 +135,18 @@ class Sender:
             self._cluster.forget_leader(where)
 
     def _send_rest(self) -> None:
-        """Send unacknowledged batches, one request at a time, until none is left."""
-        while waiting := [queue[0] for queue in self._unacknowledged.values() if queue]:
-            for address, group in self._by_leader(waiting).items():
-                for request in _requests(group, self._request_bytes):
-                    try:
-                        with self._cluster.connection(address) as connection:
-                            self._put(connection, request)
-                            responses = _responses(connection.receive())
-                    except Disconnected:
-                        self._disconnect()
-                        raise
-                    failures = [self._handle(batch, responses.get(batch.where)) for batch in request]
-                    for failure in failures:
-                        if failure is not None:
-                            raise failure
+        """Send unacknowledged batches, one of each partition at a time, until none is left."""
+        try:
+            while waiting := [queue[0] for queue in self._unacknowledged.values() if queue]:
+                self._put_all(waiting)
+                self._receive_all()
+        except (Disconnected, Retry):
+            self._disconnect()
+            raise
 
 
 def _requests(batches: Sequence[Sealed], bytes_max: int) -> list[list[Sealed]]:
-    """Split into requests of limited size; a larger batch is a request of its own."""
+    """Split into requests of limited size; a larger batch forms a separate request."""
     requests: list[list[Sealed]] = []
     size = 0
     for batch in batches:

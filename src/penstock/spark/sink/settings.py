@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.client.settings import ClientSettings
 from penstock.protocol.compression import CODEC_BY_NAME, Codec
-from penstock.spark.options import OptionError, Options
+from penstock.spark.options import Options
 
 EXACTLY_ONCE: Final = "exactly-once"
 AT_LEAST_ONCE: Final = "at-least-once"
@@ -46,14 +46,12 @@ class SinkSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_options(cls, options: Options) -> "SinkSettings":
-        delivery = (options.text("delivery") or EXACTLY_ONCE).strip().lower()
-        if delivery not in (EXACTLY_ONCE, AT_LEAST_ONCE):
-            raise OptionError(f"option delivery must be {EXACTLY_ONCE} or {AT_LEAST_ONCE}, not {delivery!r}")
-        codec = _codec(options)
+        delivery = options.choice("delivery", (EXACTLY_ONCE, AT_LEAST_ONCE))
+        codec = CODEC_BY_NAME[options.choice("kafka.compression.type", tuple(CODEC_BY_NAME)) or "none"]
         return cls(
             client=options.client_settings(_REFUSED),
             topic=options.text("topic"),
-            is_exactly_once=delivery == EXACTLY_ONCE,
+            is_exactly_once=delivery != AT_LEAST_ONCE,
             codec=codec,
             level=_level(options, codec),
             batch_bytes=options.integer("kafka.batch.size") or _BATCH_BYTES_DEFAULT,
@@ -61,15 +59,6 @@ class SinkSettings(msgspec.Struct, frozen=True, kw_only=True):
             delivery_timeout_ms=options.integer("kafka.delivery.timeout.ms") or _DELIVERY_TIMEOUT_MS_DEFAULT,
             transaction_timeout_ms=options.integer("kafka.transaction.timeout.ms"),
         )
-
-
-def _codec(options: Options) -> Codec:
-    name = (options.text("kafka.compression.type") or "none").strip().lower()
-    codec = CODEC_BY_NAME.get(name)
-    if codec is None:
-        choices = ", ".join(each.name.lower() for each in Codec)
-        raise OptionError(f"option kafka.compression.type must be one of {choices}, not {name!r}")
-    return codec
 
 
 def _level(options: Options, codec: Codec) -> int | None:

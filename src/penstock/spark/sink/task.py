@@ -1,4 +1,4 @@
-"""Writes the rows of one task to the brokers, for exactly-once delivery in a transaction of its own."""
+"""Writes the rows of one task to the brokers, for exactly-once delivery in a separate transaction."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -6,11 +6,12 @@ from typing import Final
 import pyarrow as pa
 
 from penstock.client.blocking.client import BlockingClient
+from penstock.client.core.destinations import ANY
 from penstock.client.errors import BrokerError, Retry, TimedOut, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.protocol.messages import init_producer_id, metadata
-from penstock.spark.sink.accumulator import Accumulator, Layout, Sealed
+from penstock.spark.sink.accumulator import Accumulator, Sealed
 from penstock.spark.sink.columns import rows_of
 from penstock.spark.sink.errors import WriteRefused
 from penstock.spark.sink.sender import Sender
@@ -42,17 +43,10 @@ class TaskWriter:
         self._partition_counts: dict[str, int] = {}
         self._added: set[TopicPartition] = set()
         self.producer: tuple[int, int] | None = None
-        self.rows = 0
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Write all rows; return when they are stored. A task without rows has no transaction."""
-        sender = Sender(
-            self._cluster,
-            transactional_id=self._transactional_id,
-            request_bytes=self._settings.request_bytes,
-            delivery_timeout_ms=self._settings.delivery_timeout_ms,
-            request_timeout_ms=self._settings.client.request_timeout_ms,
-        )
+        sender = Sender(self._cluster, self._settings, transactional_id=self._transactional_id)
         pending: dict[TopicPartition, Sealed] = {}
         pending_bytes = 0
         accumulator: Accumulator | None = None
@@ -61,7 +55,6 @@ class TaskWriter:
                 if not batch.num_rows:
                     continue
                 accumulator = accumulator or self._accumulator()
-                self.rows += batch.num_rows
                 for sealed in accumulator.add(rows_of(batch, self._settings.topic)):
                     if sealed.where in pending or pending_bytes > _PENDING_BYTES_MAX:
                         self._send(sender, pending)
@@ -91,33 +84,21 @@ class TaskWriter:
 
     def _accumulator(self) -> Accumulator:
         if self._transactional_id is None:
-            self.producer = self._idempotent_producer()
+            request = init_producer_id.InitProducerIdRequest(
+                transactional_id=None, transaction_timeout_ms=60_000
+            )
+            answer = self._cluster.request(ANY, request)
+            self.producer = (answer.producer_id, answer.producer_epoch)
         else:
             self.producer = self._transactions.begin(self._transactional_id)
         return Accumulator(
-            Layout(
-                codec=self._settings.codec,
-                level=self._settings.level,
-                batch_bytes=self._settings.batch_bytes,
-                producer_id=self.producer[0],
-                producer_epoch=self.producer[1],
-                is_transactional=self._transactional_id is not None,
-            ),
-            topic=self._settings.topic,
+            self._settings,
+            self.producer,
+            is_transactional=self._transactional_id is not None,
             partition_count=self._partition_count,
             now_ms=self._now_ms,
             first_partition=self._first_partition,
         )
-
-    def _idempotent_producer(self) -> tuple[int, int]:
-        answer = self._cluster.call_any(
-            init_producer_id.API_KEY,
-            lambda _: init_producer_id.InitProducerIdRequest(
-                transactional_id=None, transaction_timeout_ms=60_000
-            ),
-            lambda answer: int(answer.error_code),
-        )
-        return answer.producer_id, answer.producer_epoch
 
     def _partition_count(self, topic: str) -> int:
         if topic not in self._partition_counts:

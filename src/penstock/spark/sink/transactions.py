@@ -5,10 +5,13 @@ are written, a producer's epoch changes when its id is taken over, and ending a 
 the same way is no error. So applying a decision can be repeated.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from penstock.client.blocking.client import GROUP, TRANSACTION, BlockingClient
+from penstock.client.connection import Disconnected
+from penstock.client.core.destinations import ANY, CoordinatorOf
+from penstock.client.core.steps import api_key_of
 from penstock.client.errors import BrokerError, Retry, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode, is_retriable
@@ -24,7 +27,6 @@ from penstock.protocol.messages import (
     offset_fetch,
     txn_offset_commit,
 )
-from penstock.spark.sink.coordinators import RequestKind, call_coordinators
 from penstock.spark.sink.decision import (
     APPLIED,
     DECISIONS_TOPIC,
@@ -35,69 +37,25 @@ from penstock.spark.sink.decision import (
     to_pieces,
 )
 from penstock.spark.sink.errors import Fenced, SinkError
-from penstock.spark.sink.identity import Run, driver_id, is_of_task, pattern_of_tasks
+from penstock.spark.sink.identity import Run, driver_id, is_of_task
 
 TIMEOUT_MS_DEFAULT: Final = 900_000  # the brokers' default of transaction.max.timeout.ms
 _TIMEOUT_MS_LEAST: Final = 1_000
 _ONGOING: Final = "Ongoing"
+# Requests in flight to one broker: few enough to fit, with their responses, into the buffers of a socket.
+_IN_FLIGHT_MAX: Final = 100
 
-
-# -- errors of responses -------------------------------------------------------------------------
-
-
-def _worst(codes: Iterable[int]) -> int:
-    """Return the first error that is not retriable, else a retriable one, else 0."""
-    return max((code for code in codes if code), key=lambda code: not is_retriable(code), default=0)
-
-
-def _added_error(response: Any) -> int:
-    codes = [
-        result.partition_error_code
-        for topic in response.results_by_topic_v3_and_below
-        for result in topic.results_by_partition
-    ]
-    return _worst(code for code in codes if code != ErrorCode.OPERATION_NOT_ATTEMPTED)
-
-
-def _described_error(response: Any) -> int:
-    code = int(response.transaction_states[0].error_code)
-    return 0 if code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND else code
-
-
-def _fetched_error(response: Any) -> int:
-    group = response.groups[0]
-    codes = (partition.error_code for topic in group.topics for partition in topic.partitions)
-    # A topic that does not exist has no decisions.
-    return group.error_code or _worst(c for c in codes if c != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-
-
-def _committed_error(response: Any) -> int:
-    return _worst(partition.error_code for topic in response.topics for partition in topic.partitions)
-
-
-# -- kinds of requests, in the last versions before transaction version 2 (KIP-890), in which ending changes epochs
-
-_INIT = RequestKind(coordinator=TRANSACTION, api_key=init_producer_id.API_KEY, version_max=5)
-_ADD = RequestKind(
-    coordinator=TRANSACTION, api_key=add_partitions_to_txn.API_KEY, version_max=3, error_of=_added_error
-)
-_ADD_OFFSETS = RequestKind(coordinator=TRANSACTION, api_key=add_offsets_to_txn.API_KEY, version_max=4)
-_COMMIT_OFFSETS = RequestKind(
-    coordinator=GROUP, api_key=txn_offset_commit.API_KEY, version_max=4, error_of=_committed_error
-)
-_END = RequestKind(coordinator=TRANSACTION, api_key=end_txn.API_KEY, version_max=4)
-_DESCRIBE = RequestKind(
-    coordinator=TRANSACTION,
-    api_key=describe_transactions.API_KEY,
-    version_max=0,
-    error_of=_described_error,
-)
-_MARK = RequestKind(
-    coordinator=GROUP, api_key=offset_commit.API_KEY, version_max=9, error_of=_committed_error
-)
-_FETCH_OFFSETS = RequestKind(
-    coordinator=GROUP, api_key=offset_fetch.API_KEY, version_max=9, error_of=_fetched_error
-)
+# The last versions before transaction version 2 (KIP-890), in which ending changes epochs; of offsets, those by name.
+_VERSIONS: Final = {
+    init_producer_id.API_KEY: 5,
+    add_partitions_to_txn.API_KEY: 3,
+    add_offsets_to_txn.API_KEY: 4,
+    txn_offset_commit.API_KEY: 4,
+    end_txn.API_KEY: 4,
+    describe_transactions.API_KEY: 0,
+    offset_commit.API_KEY: 9,
+    offset_fetch.API_KEY: 9,
+}
 
 _NEWER_PRODUCER: Final = frozenset(
     {
@@ -117,8 +75,11 @@ class BrokerTransactions:
         self._timeout_ms = TIMEOUT_MS_DEFAULT if timeout_ms is None else timeout_ms
         self._may_shorten = timeout_ms is None
 
-    def _call(self, kind: RequestKind, key: str, request: Any) -> Any:
-        return call_coordinators(self._cluster, kind, {key: request})[key]
+    def _call(self, kind: int, key: str, request: Any, what: str) -> Any:
+        """Ask a coordinator until its response has no retriable error. Raises `BrokerError` for any other."""
+        version_max = _VERSIONS[api_key_of(request)]
+        to = CoordinatorOf(kind, key)
+        return self._cluster.request(to, request, error_of=_error_of, version_max=version_max, what=what)
 
     # -- one transaction
 
@@ -127,16 +88,21 @@ class BrokerTransactions:
             request = init_producer_id.InitProducerIdRequest(
                 transactional_id=transactional_id, transaction_timeout_ms=self._timeout_ms
             )
-            response = self._call(_INIT, transactional_id, request)
-            if response.error_code != ErrorCode.INVALID_TRANSACTION_TIMEOUT:
-                _check(response.error_code, f"taking over {transactional_id}")
-                return response.producer_id, response.producer_epoch
-            if not self._may_shorten or self._timeout_ms // 2 < _TIMEOUT_MS_LEAST:
-                raise SinkError(
-                    f"the broker does not allow transactions of {self._timeout_ms} ms: lower "
-                    f"kafka.transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
+            try:
+                response = self._call(
+                    TRANSACTION, transactional_id, request, f"taking over {transactional_id}"
                 )
-            self._timeout_ms //= 2
+            except BrokerError as error:
+                if error.code != ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+                    raise
+                if not self._may_shorten or self._timeout_ms // 2 < _TIMEOUT_MS_LEAST:
+                    raise SinkError(
+                        f"the broker does not allow transactions of {self._timeout_ms} ms: lower "
+                        f"kafka.transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
+                    ) from None
+                self._timeout_ms //= 2
+            else:
+                return response.producer_id, response.producer_epoch
 
     def add(
         self, transactional_id: str, producer: tuple[int, int], partitions: Iterable[TopicPartition]
@@ -154,74 +120,97 @@ class BrokerTransactions:
                 for topic, numbers in topics.items()
             ],
         )
-        response = self._call(_ADD, transactional_id, request)
-        _check(_added_error(response), f"adding partitions to the transaction of {transactional_id}")
+        what = f"adding partitions to the transaction of {transactional_id}"
+        self._call(TRANSACTION, transactional_id, request, what)
 
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
-        requests = {
-            transactional_id: end_txn.EndTxnRequest(
-                transactional_id=transactional_id,
-                producer_id=member.producer_id,
-                producer_epoch=member.epoch,
-                committed=commit,
-            )
-            for transactional_id, member in _by_id(run, members).items()
-        }
-        responses = call_coordinators(self._cluster, _END, requests)
+        by_id = _by_id(run, members)
+        responses = self._call_all({name: _end(name, member[1:], commit) for name, member in by_id.items()})
         otherwise = []
-        for transactional_id, member in _by_id(run, members).items():
+        for transactional_id, member in by_id.items():
             code = responses[transactional_id].error_code
             if code in _NEWER_PRODUCER:
                 otherwise.append(member)
-            else:
-                _check(code, f"ending the transaction of {transactional_id}")
+            elif code:
+                raise BrokerError(code, f"ending the transaction of {transactional_id}")
         return otherwise
 
     # -- open transactions
 
     def broken(self, run: Run, members: Sequence[Member]) -> list[Member]:
         by_id = _by_id(run, members)
-        requests = {
-            each: describe_transactions.DescribeTransactionsRequest(transactional_ids=[each])
-            for each in by_id
-        }
-        responses = call_coordinators(self._cluster, _DESCRIBE, requests)
+        describe = describe_transactions.DescribeTransactionsRequest
+        responses = self._call_all({each: describe(transactional_ids=[each]) for each in by_id})
         broken = []
         for transactional_id, member in by_id.items():
             (state,) = responses[transactional_id].transaction_states
             is_open = state.transaction_state == _ONGOING and not state.error_code
-            if not is_open or (state.producer_id, state.producer_epoch) != (member.producer_id, member.epoch):
+            if not is_open or (state.producer_id, state.producer_epoch) != member[1:]:
                 broken.append(member)
         return broken
 
+    def _call_all(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Send each request to the coordinator of its transactional id; return responses without retriable errors.
+
+        Requests are pipelined: a broker then writes two hundred ended transactions to its log together.
+        """
+        responses: dict[str, Any] = {}
+
+        def attempt() -> None:
+            by_broker: dict[tuple[str, int], list[str]] = {}
+            for key in requests.keys() - responses.keys():
+                by_broker.setdefault(self._cluster.coordinator(TRANSACTION, key), []).append(key)
+            failure = ""
+            for address, keys in by_broker.items():
+                for first in range(0, len(keys), _IN_FLIGHT_MAX):
+                    part = {key: requests[key] for key in keys[first : first + _IN_FLIGHT_MAX]}
+                    for key, response in self._pipeline(address, part).items():
+                        code = _error_of(response)
+                        if not is_retriable(code):
+                            responses[key] = response
+                            continue
+                        failure = f"{key} failed with {error_name(code)}"
+                        if code != ErrorCode.CONCURRENT_TRANSACTIONS:
+                            self._cluster.forget_coordinator(TRANSACTION, key)
+            if failure:
+                raise Retry(failure)
+
+        self._cluster.until_done("calling the transaction coordinators", attempt)
+        return responses
+
+    def _pipeline(self, address: tuple[str, int], requests: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            with self._cluster.connection(address) as connection:
+                for request in requests.values():
+                    api_key = api_key_of(request)
+                    connection.send(api_key, connection.version(api_key, _VERSIONS[api_key]), request)
+                return {key: connection.receive() for key in requests}
+        except Disconnected:
+            for key in requests:
+                self._cluster.forget_coordinator(TRANSACTION, key)
+            raise
+
     def open_ids(self, query_id: str) -> list[str]:
         """Ask every broker: each knows only the transactions that it coordinates."""
-        brokers = self._cluster.call_any(
-            describe_cluster.API_KEY,
-            lambda _: describe_cluster.DescribeClusterRequest(),
-            lambda response: int(response.error_code),
-        ).brokers
-        found: list[str] = []
-        for broker in brokers:
-            found += self._open_at(broker.host, broker.port, query_id)
-        return found
+        brokers = self._cluster.request(ANY, describe_cluster.DescribeClusterRequest()).brokers
+        listed = [each for broker in brokers for each in self._open_at(broker.host, broker.port)]
+        return [each for each in listed if is_of_task(each, query_id)]
 
-    def _open_at(self, host: str, port: int, query_id: str) -> list[str]:
+    def _open_at(self, host: str, port: int) -> list[str]:
+        what = f"listing the transactions at {host}:{port}"
+        request = list_transactions.ListTransactionsRequest(state_filters=[_ONGOING])
+
         def attempt() -> list[str]:
             with self._cluster.connection((host, port)) as connection:
                 version = connection.version(list_transactions.API_KEY)
-                request = list_transactions.ListTransactionsRequest(
-                    state_filters=[_ONGOING],
-                    transactional_id_pattern=pattern_of_tasks(query_id) if version >= 2 else None,
-                )
                 response = connection.call(list_transactions.API_KEY, version, request)
             if is_retriable(response.error_code):
                 raise Retry(f"it failed with {error_name(response.error_code)}")
-            _check(response.error_code, f"listing the transactions of {driver_id(query_id)}")
-            ids = (state.transactional_id for state in response.transaction_states)
-            return [each for each in ids if is_of_task(each, query_id)]
+            if response.error_code:
+                raise BrokerError(response.error_code, what)
+            return [state.transactional_id for state in response.transaction_states]
 
-        return self._cluster.until_done(f"listing the transactions at {host}:{port}", attempt)
+        return self._cluster.until_done(what, attempt)
 
     # -- decisions
 
@@ -234,8 +223,7 @@ class BrokerTransactions:
             groups=[offset_fetch.OffsetFetchRequestGroup(group_id=group, topics=[topic])],
             require_stable=is_stable,
         )
-        response = self._call(_FETCH_OFFSETS, group, request)
-        _check(_fetched_error(response), f"reading the last decision of {group}")
+        response = self._call(GROUP, group, request, f"reading the last decision of {group}")
         return from_offsets(
             {
                 partition.partition_index: (partition.committed_offset, partition.metadata or "")
@@ -247,20 +235,22 @@ class BrokerTransactions:
 
     def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
         group = driver_id(query_id)  # which is the driver's transactional id too
-        producer_id, epoch = producer
-        pieces = to_pieces(decision)
+        offsets = _offsets(group, producer, decision.batch_id, to_pieces(decision))
         what = f"deciding batch {decision.batch_id} of query {query_id}"
-        self._ensure_topic()
+        if not self._cluster.topics([DECISIONS_TOPIC]):
+            # It stays empty, but brokers accept offsets only for partitions that exist.
+            self._cluster.create_topic(DECISIONS_TOPIC, partitions=PARTITIONS)
         add = add_offsets_to_txn.AddOffsetsToTxnRequest(
-            transactional_id=group, producer_id=producer_id, producer_epoch=epoch, group_id=group
+            transactional_id=group, producer_id=producer[0], producer_epoch=producer[1], group_id=group
         )
-        _check_driver(self._call(_ADD_OFFSETS, group, add).error_code, what)
-        offsets = _offsets(group, producer, decision.batch_id, pieces)
-        _check_driver(_committed_error(self._call(_COMMIT_OFFSETS, group, offsets)), what)
-        end = end_txn.EndTxnRequest(
-            transactional_id=group, producer_id=producer_id, producer_epoch=epoch, committed=True
-        )
-        _check_driver(self._call(_END, group, end).error_code, what)
+        try:
+            self._call(TRANSACTION, group, add, what)
+            self._call(GROUP, group, offsets, what)
+            self._call(TRANSACTION, group, _end(group, producer, commit=True), what)
+        except BrokerError as error:
+            if error.code in _NEWER_PRODUCER or error.code == ErrorCode.TRANSACTION_ABORTABLE:
+                raise Fenced(f"{error}: another driver has taken over") from error
+            raise
 
     def mark_applied(self, query_id: str, decision: Decision) -> None:
         group = driver_id(query_id)
@@ -271,13 +261,8 @@ class BrokerTransactions:
         )
         topic = offset_commit.OffsetCommitRequestTopic(name=DECISIONS_TOPIC, partitions=[mark])
         request = offset_commit.OffsetCommitRequest(group_id=group, topics=[topic])
-        code = _committed_error(self._call(_MARK, group, request))
-        _check(code, f"recording that batch {decision.batch_id} of query {query_id} is applied")
-
-    def _ensure_topic(self) -> None:
-        """Create the topic. It stays empty, but brokers accept offsets only for partitions that exist."""
-        if not self._cluster.topics([DECISIONS_TOPIC]):
-            self._cluster.create_topic(DECISIONS_TOPIC, partitions=PARTITIONS)
+        what = f"recording that batch {decision.batch_id} of query {query_id} is applied"
+        self._call(GROUP, group, request, what)
 
 
 # -- pure ----------------------------------------------------------------------------------------------------
@@ -285,6 +270,15 @@ class BrokerTransactions:
 
 def _by_id(run: Run, members: Sequence[Member]) -> dict[str, Member]:
     return {run.transactional_id(member.number): member for member in members}
+
+
+def _end(transactional_id: str, producer: tuple[int, int], commit: bool) -> end_txn.EndTxnRequest:
+    return end_txn.EndTxnRequest(
+        transactional_id=transactional_id,
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+        committed=commit,
+    )
 
 
 def _offsets(
@@ -306,12 +300,23 @@ def _offsets(
     )
 
 
-def _check(code: int, what: str) -> None:
-    if code:
-        raise BrokerError(code, what)
-
-
-def _check_driver(code: int, what: str) -> None:
-    if code in _NEWER_PRODUCER or code == ErrorCode.TRANSACTION_ABORTABLE:
-        raise Fenced(f"{what} failed with {error_name(code)}: another driver has taken over")
-    _check(code, what)
+def _error_of(response: Any) -> int:
+    """Return the first error of a response that is not retriable, else a retriable one, else 0."""
+    match response:
+        case add_partitions_to_txn.AddPartitionsToTxnResponse():
+            topics = response.results_by_topic_v3_and_below
+            results = [each.partition_error_code for topic in topics for each in topic.results_by_partition]
+            codes = [code for code in results if code != ErrorCode.OPERATION_NOT_ATTEMPTED]
+        case describe_transactions.DescribeTransactionsResponse():
+            code = response.transaction_states[0].error_code
+            codes = [] if code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND else [code]
+        case offset_fetch.OffsetFetchResponse():
+            group = response.groups[0]
+            codes = [each.error_code for topic in group.topics for each in topic.partitions]
+            # A topic that does not exist has no decisions.
+            codes = [group.error_code, *(c for c in codes if c != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+        case offset_commit.OffsetCommitResponse() | txn_offset_commit.TxnOffsetCommitResponse():
+            codes = [each.error_code for topic in response.topics for each in topic.partitions]
+        case _:
+            codes = [response.error_code]
+    return max((code for code in codes if code), key=lambda code: not is_retriable(code), default=0)

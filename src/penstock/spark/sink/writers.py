@@ -1,8 +1,8 @@
 """Spark's side of the sink: writers for batches and for streams.
 
-A writer is created on the driver, sent to the tasks, and created again where a stream commits, so it holds only
-settings. For exactly-once delivery tasks leave their transactions open, and the driver ends them: those of a stream
-with `exactly_once`, those of a batch write directly, because no later run would resume one that died halfway.
+A writer is created on the driver, sent to the tasks, and recreated where a stream commits, so it holds only settings.
+For exactly-once delivery the tasks leave their transactions open, and the driver ends them: for a stream through the
+module `exactly_once`, for a batch write directly, because no later run would resume a batch write that failed halfway.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from penstock.client.blocking.client import BlockingClient, shared_client
+from penstock.client.blocking.client import shared_client
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
@@ -50,8 +50,8 @@ def batch_writer(options: Options, schema: StructType, overwrite: bool) -> DataS
     return BatchWriter(settings) if batch_id is None else BatchOfStreamWriter(settings, batch_id)
 
 
-def stream_writer(options: Options, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-    del overwrite  # complete mode appends all rows, as with Spark's Kafka sink
+def stream_writer(options: Options, schema: StructType) -> DataSourceStreamWriter:
+    """Complete mode appends all rows, as with Spark's Kafka sink."""
     settings = SinkSettings.from_options(options)
     check_schema(schema, settings.topic)
     return StreamWriter(settings)
@@ -61,9 +61,7 @@ def stream_writer(options: Options, schema: StructType, overwrite: bool) -> Data
 class TaskWritten(WriterCommitMessage):
     """The message of a task to the driver. Without a producer it wrote nothing; without a run it is at-least-once."""
 
-    rows: int
     run: Run | None = None
-    batch_id: int = -1
     number: int = -1
     producer: tuple[int, int] | None = None
 
@@ -73,21 +71,15 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._settings = settings
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
-        cluster = shared_client(self._settings.client)
         if not self._settings.is_exactly_once:
-            return _write_at_least_once(self._settings, cluster, iterator)
-        task = streaming_task(TaskContext.get())
-        number = exactly_once.claim(BrokerTransactions(cluster), task)
-        message = TaskWritten(
-            rows=0, run=task.run, batch_id=task.batch_id, number=task.number if number is None else number
-        )
+            return _write(self._settings, iterator)
+        task = streaming_task(_task_context())
+        number = exactly_once.claim(_transactions(self._settings), task)
         if number is None:
             for _ in iterator:  # stateful operators update their state as rows are consumed
                 pass
-            return message
-        return _write_in_transaction(
-            self._settings, cluster, iterator, message, first_partition=task.partition
-        )
+            return TaskWritten(run=task.run, number=task.number)
+        return _write(self._settings, iterator, task.run, number)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
         written = _written(messages, batchId)
@@ -129,21 +121,12 @@ class BatchWriter(DataSourceArrowWriter):
         self._run = Run(query_id="write", run_id=str(uuid.uuid4()))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
-        cluster = shared_client(self._settings.client)
         if not self._settings.is_exactly_once:
-            return _write_at_least_once(self._settings, cluster, iterator)
-        context = TaskContext.get()
-        assert context is not None, "Spark runs tasks with a context"
-        return _write_in_transaction(
-            self._settings,
-            cluster,
-            iterator,
-            TaskWritten(rows=0, run=self._run, number=context.taskAttemptId()),
-            first_partition=context.partitionId(),
-        )
+            return _write(self._settings, iterator)
+        return _write(self._settings, iterator, self._run, _task_context().taskAttemptId())
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        members = self._members(messages)
+        members = _members(messages)
         lost = _transactions(self._settings).end(self._run, members, commit=True)
         if lost:
             raise TransactionLost(
@@ -154,15 +137,13 @@ class BatchWriter(DataSourceArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if self._settings.is_exactly_once:
-            _transactions(self._settings).end(self._run, self._members(messages), commit=False)
+            _transactions(self._settings).end(self._run, _members(messages), commit=False)
             _abandon(self._settings, self._run)
 
-    def _members(self, messages: Sequence[WriterCommitMessage | None]) -> list[Member]:
-        return [
-            Member(message.number, *message.producer)
-            for message in messages
-            if isinstance(message, TaskWritten) and message.producer is not None and message.run is not None
-        ]
+
+def _members(messages: Sequence[WriterCommitMessage | None]) -> tuple[Member, ...]:
+    tasks = [each for each in messages if isinstance(each, TaskWritten) and each.run is not None]
+    return tuple(Member(task.number, *task.producer) for task in tasks if task.producer is not None)
 
 
 def _transactions(settings: SinkSettings) -> BrokerTransactions:
@@ -180,48 +161,33 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _write_at_least_once(
-    settings: SinkSettings, cluster: BlockingClient, iterator: Iterator[pa.RecordBatch]
-) -> TaskWritten:
+def _task_context() -> TaskContext:
     context = TaskContext.get()
-    first = 0 if context is None else context.partitionId()
-    writer = TaskWriter(settings, cluster, now_ms=_now_ms, transactional_id=None, first_partition=first)
-    writer.write(iterator)
-    return TaskWritten(rows=writer.rows)
+    assert context is not None, "Spark runs tasks with a context"
+    return context
 
 
-def _write_in_transaction(
-    settings: SinkSettings,
-    cluster: BlockingClient,
-    iterator: Iterator[pa.RecordBatch],
-    message: TaskWritten,
-    *,
-    first_partition: int,
+def _write(
+    settings: SinkSettings, iterator: Iterator[pa.RecordBatch], run: Run | None = None, number: int = -1
 ) -> TaskWritten:
-    """Write and leave the transaction open; abort it if the task fails, so that no reader waits for it."""
-    assert message.run is not None
+    """Write the rows of a task. With a run its transaction stays open, and is aborted only if the task fails."""
+    cluster = shared_client(settings.client)
     writer = TaskWriter(
         settings,
         cluster,
         now_ms=_now_ms,
-        transactional_id=message.run.transactional_id(message.number),
-        first_partition=first_partition,
+        transactional_id=run.transactional_id(number) if run is not None else None,
+        first_partition=_task_context().partitionId(),
     )
     try:
         writer.write(iterator)
     except BaseException:
-        if writer.producer is not None:
-            with contextlib.suppress(Exception):  # the first error counts
-                member = Member(message.number, *writer.producer)
-                BrokerTransactions(cluster).end(message.run, [member], commit=False)
+        if run is not None and writer.producer is not None:
+            # An open transaction would delay readers. The first error counts.
+            with contextlib.suppress(Exception):
+                _transactions(settings).end(run, [Member(number, *writer.producer)], commit=False)
         raise
-    return TaskWritten(
-        rows=writer.rows,
-        run=message.run,
-        batch_id=message.batch_id,
-        number=message.number,
-        producer=writer.producer,
-    )
+    return TaskWritten(run=run, number=number, producer=writer.producer)
 
 
 def _written(messages: Sequence[WriterCommitMessage | None], batch_id: int) -> Written | None:
@@ -234,7 +200,7 @@ def _written(messages: Sequence[WriterCommitMessage | None], batch_id: int) -> W
     return Written(
         run=run,
         batch_id=batch_id,
-        members=tuple(Member(task.number, *task.producer) for task in tasks if task.producer is not None),
+        members=_members(messages),
         idle=tuple(task.number for task in tasks if task.producer is None),
         task_count=len(messages),
     )

@@ -159,7 +159,7 @@ class _Columns:
 
 
 def _grouped(records: Buffer, batches: Sequence[FoundBatch]) -> Iterator[Group]:
-    """Group batches in order, up to the limits; a larger batch is a group of its own."""
+    """Group batches in order, up to the limits; a larger batch forms a separate group."""
     group: list[FoundBatch] = []
     sections: list[bytes] = []  # decompressed records; empty if nothing is compressed
     size = count = 0

@@ -1,18 +1,13 @@
 """Decides which offsets a batch query reads."""
 
-import logging
-
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
-from penstock.spark.source.plan import DataLoss, OffsetRange, ranges_between, split
+from penstock.spark.source.plan import OffsetRange, ranges_between, report_losses, split
 from penstock.spark.source.positions import Positions
 from penstock.spark.source.spec import AtOffsets, SourceSpec
 
-_log = logging.getLogger(__name__)
-
 
 def batch_ranges(positions: Positions, spec: SourceSpec) -> list[OffsetRange]:
-    """Return the tasks of a batch query."""
     partitions = positions.existing_partitions()
     start = positions.resolve(spec.starting, partitions)
     end = positions.resolve(spec.ending, partitions)
@@ -21,11 +16,7 @@ def batch_ranges(positions: Positions, spec: SourceSpec) -> list[OffsetRange]:
         end, losses = _clipped(end, positions.latest(partitions))
     end = {where: max(offset, start[where]) for where, offset in end.items()}  # an empty range is no loss
     ranges, more_losses = ranges_between(start, end, {})
-    losses += more_losses
-    if losses and spec.fails_on_data_loss:
-        raise DataLoss(losses)
-    if losses:
-        _log.warning("Skipped records that do not exist: %s", "; ".join(losses))
+    report_losses([*losses, *more_losses], fails_on_data_loss=spec.fails_on_data_loss)
     return split(ranges, partitions_min=spec.partitions_min, records_max=spec.partition_records_max)
 
 

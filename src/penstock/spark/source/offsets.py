@@ -1,12 +1,13 @@
 """Offsets of many partitions, and their JSON: {"topic": {"0": 23, "1": -2}}, as Spark's Kafka connector writes it.
 
-In options, -2 means the earliest offset and -1 the latest. In checkpoints all are real offsets: that of the next record
-to read.
+In options, -2 means the earliest offset and -1 the latest. In checkpoints all are real offsets: the offset of the next
+record to read.
 """
 
-import json
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
+
+import msgspec
 
 from penstock.client.blocking.client import EARLIEST, LATEST
 from penstock.client.metadata import TopicPartition
@@ -14,6 +15,8 @@ from penstock.spark.options import OptionError
 
 Offsets: TypeAlias = Mapping[TopicPartition, int]
 OffsetsJson: TypeAlias = dict[str, dict[str, int]]
+
+T = TypeVar("T")
 
 
 def to_json(offsets: Offsets) -> OffsetsJson:
@@ -24,7 +27,7 @@ def to_json(offsets: Offsets) -> OffsetsJson:
     return by_topic
 
 
-def from_json(by_topic: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+def from_json(by_topic: Mapping[str, Mapping[str, int] | Mapping[int, int]]) -> dict[TopicPartition, int]:
     return {
         TopicPartition(topic, int(partition)): int(offset)
         for topic, partitions in by_topic.items()
@@ -33,8 +36,7 @@ def from_json(by_topic: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition,
 
 
 def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
-    """Parse offsets of an option."""
-    offsets = _parse_numbers(option, text, 'like {"topic": {"0": 23, "1": -2}}')
+    offsets = from_json(_decode(option, text, dict[str, dict[int, int]], '{"topic": {"0": 23, "1": -2}}'))
     for where, offset in offsets.items():
         if offset < EARLIEST:
             raise OptionError(
@@ -46,7 +48,9 @@ def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
 
 def parse_timestamps(option: str, text: str) -> dict[TopicPartition, int]:
     """Parse timestamps in milliseconds, in the same form as offsets."""
-    timestamps = _parse_numbers(option, text, 'like {"topic": {"0": 1700000000000}}')
+    timestamps = from_json(
+        _decode(option, text, dict[str, dict[int, int]], '{"topic": {"0": 1700000000000}}')
+    )
     for where, timestamp in timestamps.items():
         if timestamp < 0:
             raise OptionError(f"option {option}: timestamp {timestamp} of {where} is negative")
@@ -55,44 +59,15 @@ def parse_timestamps(option: str, text: str) -> dict[TopicPartition, int]:
 
 def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
     """Parse the partitions of `assign`: {"topic": [0, 1]}."""
-    form = 'like {"topic": [0, 1]}'
-    by_topic = _parse_object(option, text, form)
-    try:
-        found = frozenset(
-            TopicPartition(topic, _number(partition))
-            for topic, partitions in by_topic.items()
-            for partition in partitions
-        )
-    except (TypeError, ValueError):
-        raise OptionError(f"option {option} must be JSON {form}, not {text!r}") from None
+    by_topic = _decode(option, text, dict[str, list[int]], '{"topic": [0, 1]}')
+    found = frozenset(TopicPartition(topic, each) for topic, numbers in by_topic.items() for each in numbers)
     if not found or any(where.partition < 0 for where in found):
         raise OptionError(f"option {option} names no partition to read: {text!r}")
     return found
 
 
-def _parse_numbers(option: str, text: str, form: str) -> dict[TopicPartition, int]:
-    by_topic = _parse_object(option, text, form)
+def _decode(option: str, text: str, kind: type[T], example: str) -> T:
     try:
-        return {
-            TopicPartition(topic, int(partition)): _number(number)
-            for topic, partitions in by_topic.items()
-            for partition, number in partitions.items()
-        }
-    except (AttributeError, TypeError, ValueError):
-        raise OptionError(f"option {option} must be JSON {form}, not {text!r}") from None
-
-
-def _parse_object(option: str, text: str, form: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise OptionError(f"option {option} must be JSON {form}, not {text!r}")
-    return value
-
-
-def _number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError
-    return value
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError:
+        raise OptionError(f"option {option} must be JSON like {example}, not {text!r}") from None

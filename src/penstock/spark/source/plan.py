@@ -1,12 +1,15 @@
-"""Limits what a batch reads and splits it into tasks. Pure."""
+"""Limits the records of a batch and splits them into tasks. No I/O except for a log line."""
 
 import itertools
+import logging
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
+
+_log = logging.getLogger(__name__)
 
 
 class DataLoss(Exception):
@@ -17,6 +20,14 @@ class DataLoss(Exception):
             f"{'; '.join(losses)}. Records may have been lost: by retention, or because a topic was deleted. "
             f"Set option failOnDataLoss to false to continue without them"
         )
+
+
+def report_losses(losses: Sequence[str], *, fails_on_data_loss: bool) -> None:
+    """Raise `DataLoss` if there are losses, or only log them."""
+    if losses and fails_on_data_loss:
+        raise DataLoss(losses)
+    if losses:
+        _log.warning("Skipped records that may be lost: %s", "; ".join(losses))
 
 
 class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +77,8 @@ def ranges_between(
 def limited(start: Offsets, latest: Offsets, records_max: int) -> dict[TopicPartition, int]:
     """Return an end at most `records_max` records away, shared among partitions in proportion to their backlog.
 
-    Every partition with a backlog gets at least one record, so that none starves behind a large one; if there are more
-    such partitions than records to give, those with the largest backlog come first.
+    Every partition with a backlog gets at least one record, so that a large partition does not starve others; if there
+    are more such partitions than `records_max`, the largest backlogs come first.
     `start` must have every partition of `latest`.
     """
     waiting = {where: latest[where] - start[where] for where in latest if latest[where] > start[where]}

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
-from penstock.client.blocking.client import EARLIEST, LATEST, OffsetAt
+from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient, OffsetAt
 from penstock.client.errors import BrokerError
 from penstock.client.metadata import Topic, TopicPartition
 from penstock.protocol.errors import is_retriable
@@ -12,39 +11,26 @@ from penstock.spark.options import OptionError
 from penstock.spark.source.spec import Assigned, AtEdge, AtOffsets, AtTimestamps, Position, Subscription
 
 
-class OffsetSource(Protocol):
-    """The methods of `Cluster` that are used here."""
-
-    def topics(self, names: Iterable[str] | None = None) -> Mapping[str, Topic]: ...
-
-    def list_offsets(
-        self, wanted: Mapping[TopicPartition, int], *, reads_committed_only: bool = False
-    ) -> dict[TopicPartition, OffsetAt]: ...
-
-
 class MissingTopics(Exception):
     """Topics that an option names do not exist."""
 
 
 class Positions:
-    """With `reads_committed_only` a partition ends at its last stable offset."""
+    """With isolation level read_committed a partition ends at its last stable offset."""
 
-    def __init__(
-        self, source: OffsetSource, subscription: Subscription, *, reads_committed_only: bool
-    ) -> None:
-        self._source = source
+    def __init__(self, cluster: BlockingClient, subscription: Subscription) -> None:
+        self._cluster = cluster
         self._subscription = subscription
-        self._reads_committed_only = reads_committed_only
 
     def partitions(self) -> frozenset[TopicPartition]:
         """Return the subscribed partitions that exist. A pattern does not match internal topics."""
         if isinstance(self._subscription, Assigned):
             names = {where.topic for where in self._subscription.partitions}
-            return self._subscription.partitions & _partitions_of(self._source.topics(names))
+            return self._subscription.partitions & _partitions_of(self._cluster.topics(names))
         if self._subscription.pattern is None:
-            return _partitions_of(self._source.topics(self._subscription.names))
+            return _partitions_of(self._cluster.topics(self._subscription.names))
         pattern = re.compile(self._subscription.pattern)
-        every = self._source.topics()
+        every = self._cluster.topics()
         return _partitions_of(
             {n: t for n, t in every.items() if pattern.fullmatch(n) and not t.is_internal and not t.error}
         )
@@ -107,7 +93,8 @@ class Positions:
     def _find(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAt]:
         if not wanted:
             return {}
-        return self._source.list_offsets(wanted, reads_committed_only=self._reads_committed_only)
+        reads_committed_only = self._cluster.settings.reads_committed_only
+        return self._cluster.list_offsets(wanted, reads_committed_only=reads_committed_only)
 
 
 def _partitions_of(topics: Mapping[str, Topic]) -> frozenset[TopicPartition]:

@@ -26,7 +26,7 @@ from penstock.spark.source.plan import DataLoss, OffsetRange
 
 # Compaction may have removed all records up to the end. One empty response may have other reasons, such as a quota.
 _EMPTY_RESPONSES_MAX: Final = 3
-# So many, and the topic was deleted; fewer, and a broker that just started may not know it yet.
+# After this many the topic counts as deleted; before, a broker that just started may not know it yet.
 _ABSENT_RESPONSES_MAX: Final = 5
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,6 @@ class _OutOfRange(Exception):
 def read_range(
     cluster: BlockingClient, wanted: OffsetRange, *, includes_headers: bool, fails_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a range as Arrow batches."""
     decoder = ArrowDecoder(wanted.topic, wanted.partition, includes_headers=includes_headers)
     reached = wanted.start
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -16,20 +17,12 @@ from pyspark.sql.streaming.datasource import (
     ReadMinRows,
     SupportsTriggerAvailableNow,
 )
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import StructType
 
 from penstock.client.blocking.client import shared_client
 from penstock.client.blocking.clock import SystemBlockingClock
 from penstock.spark.options import OptionError, Options
+from penstock.spark.source.arrow import SCHEMA, SCHEMA_WITH_HEADERS
 from penstock.spark.source.batch import batch_ranges
 from penstock.spark.source.offsets import OffsetsJson, from_json, to_json
 from penstock.spark.source.plan import OffsetRange
@@ -38,21 +31,11 @@ from penstock.spark.source.read import read_range
 from penstock.spark.source.spec import SourceSpec, batch_spec, includes_headers, stream_spec
 from penstock.spark.source.stream import StreamPlanner
 
-_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-_COLUMNS = (
-    StructField("key", BinaryType()),
-    StructField("value", BinaryType()),
-    StructField("topic", StringType()),
-    StructField("partition", IntegerType()),
-    StructField("offset", LongType()),
-    StructField("timestamp", TimestampType()),
-    StructField("timestampType", IntegerType()),
-)
-RECORD_SCHEMA = StructType([*_COLUMNS, StructField("headers", ArrayType(_HEADER))])
+RECORD_SCHEMA = from_arrow_schema(SCHEMA_WITH_HEADERS)
 
 
 def schema_of(options: Options) -> StructType:
-    return RECORD_SCHEMA if includes_headers(options) else StructType([*_COLUMNS])
+    return RECORD_SCHEMA if includes_headers(options) else from_arrow_schema(SCHEMA)
 
 
 def batch_reader(options: Options, schema: StructType) -> DataSourceReader:
@@ -129,11 +112,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _positions(spec: SourceSpec) -> Positions:
-    return Positions(
-        shared_client(spec.client),
-        spec.subscription,
-        reads_committed_only=spec.client.reads_committed_only,
-    )
+    return Positions(shared_client(spec.client), spec.subscription)
 
 
 def _read(spec: SourceSpec, partition: InputPartition) -> Iterator[pa.RecordBatch]:

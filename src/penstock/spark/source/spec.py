@@ -1,4 +1,4 @@
-"""Parses the options of a reader. Names and rules are those of Spark's Kafka connector."""
+"""Parses the options of a reader. Names and rules follow Spark's Kafka connector."""
 
 import re
 from typing import Final, TypeAlias
@@ -8,16 +8,15 @@ import msgspec
 from penstock.client.blocking.client import EARLIEST, LATEST
 from penstock.client.metadata import TopicPartition
 from penstock.client.settings import ClientSettings
+from penstock.spark.durations import parse_duration_ms
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.offsets import Offsets, parse_offsets, parse_partitions, parse_timestamps
 
 _CHOICES: Final = ("subscribe", "subscribePattern", "assign")
-_DURATION: Final = re.compile(r"(\d+)\s*(ms|s|m|min|h|d)?")
-_UNITS_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TRIGGER_DELAY_DEFAULT: Final = "15m"
 
 # More than Kafka's megabyte: a task reads one partition at a time, and large responses make large Arrow batches.
-_FETCH_BYTES_DEFAULT: Final = str(4 * 1024 * 1024)
+_FETCH_BYTES_DEFAULT: Final = 4 * 1024 * 1024
 
 _BYTES_ONLY: Final = "keys and values come as bytes; decode them with columns' functions"
 REFUSED_PROPERTIES: Final = {
@@ -105,7 +104,7 @@ def mentions_latest(position: Position) -> bool:
 
 
 def includes_headers(options: Options) -> bool:
-    return options.boolean("includeHeaders", default=False)
+    return options.boolean("includeHeaders")
 
 
 def _spec(options: Options, starting: Position) -> SourceSpec:
@@ -132,7 +131,7 @@ def _spec(options: Options, starting: Position) -> SourceSpec:
 def _client(options: Options) -> ClientSettings:
     settings = options.client_settings(REFUSED_PROPERTIES)
     if not options.is_given("kafka.max.partition.fetch.bytes"):
-        settings = msgspec.structs.replace(settings, fetch_partition_max_bytes=int(_FETCH_BYTES_DEFAULT))
+        settings = msgspec.structs.replace(settings, fetch_partition_max_bytes=_FETCH_BYTES_DEFAULT)
     return settings
 
 
@@ -145,7 +144,7 @@ def _subscription(options: Options) -> Subscription:
     if given[0] == "assign":
         return Assigned(partitions=parse_partitions("assign", text))
     if given[0] == "subscribe":
-        names = frozenset(name.strip() for name in text.split(",") if name.strip())
+        names = frozenset(options.names("subscribe"))
         if not names:
             raise OptionError("option subscribe names no topic")
         return Topics(names=names)
@@ -160,13 +159,14 @@ def _subscription(options: Options) -> Subscription:
 
 def _position(options: Options, side: str, default: Position) -> Position:
     """Parse a position. One timestamp for all has precedence over timestamps by partition, and these over offsets."""
+    strategy = options.choice("startingOffsetsByTimestampStrategy", ("error", "latest"))
     for name in (f"{side}Timestamp", f"{side}OffsetsByTimestamp"):
         text = options.text(name)
         if text is not None:
             is_single = name.endswith("Timestamp") and not name.endswith("ByTimestamp")
             timestamps = options.integer(name, least=0) if is_single else parse_timestamps(name, text)
             assert timestamps is not None
-            takes_latest = side == "ending" or _takes_latest(options)
+            takes_latest = side == "ending" or strategy == "latest"
             return AtTimestamps(option=name, timestamps=timestamps, takes_latest=takes_latest)
     name = f"{side}Offsets"
     text = options.text(name)
@@ -178,14 +178,6 @@ def _position(options: Options, side: str, default: Position) -> Position:
     return AtOffsets(option=name, offsets=parse_offsets(name, text))
 
 
-def _takes_latest(options: Options) -> bool:
-    name = "startingOffsetsByTimestampStrategy"
-    text = (options.text(name) or "error").strip().lower()
-    if text not in ("error", "latest"):
-        raise OptionError(f"option {name} must be error or latest, not {text!r}")
-    return text == "latest"
-
-
 def _mentions(position: Position, edge: int) -> bool:
     if isinstance(position, AtEdge):
         return position.edge == edge
@@ -193,8 +185,8 @@ def _mentions(position: Position, edge: int) -> bool:
 
 
 def _duration_ms(options: Options, name: str, default: str) -> int:
-    text = (options.text(name) or default).strip().lower()
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise OptionError(f"option {name} must be a duration like 500ms, 30s, 15m or 1h, not {text!r}")
-    return int(match[1]) * _UNITS_MS[match[2] or "ms"]
+    text = (options.text(name) or default).strip()
+    try:
+        return parse_duration_ms(f"{text} ms" if text.isdecimal() else text)
+    except ValueError as error:
+        raise OptionError(f"option {name}: {error}") from None

@@ -7,14 +7,13 @@ but asks for its start again. So if the start depends on the time, the first mic
 both ends in the checkpoint.
 """
 
-import logging
 from collections.abc import Mapping
 from typing import Final
 
 from penstock.client.blocking.clock import BlockingClock
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
-from penstock.spark.source.plan import DataLoss, OffsetRange, limited, ranges_between, split
+from penstock.spark.source.plan import OffsetRange, limited, ranges_between, report_losses, split
 from penstock.spark.source.positions import Positions
 from penstock.spark.source.spec import SourceSpec, mentions_latest
 
@@ -22,8 +21,6 @@ LATEST_AGE_MAX_MS: Final = 50
 PARTITIONS_AGE_MAX_MS: Final = 1000
 _LOSS_CHECKS: Final = 3
 _LOSS_CHECK_PAUSE_MS: Final = 500
-
-_log = logging.getLogger(__name__)
 
 
 class StreamPlanner:
@@ -75,13 +72,12 @@ class StreamPlanner:
         return self._latest or None
 
     def ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
-        """Split a micro-batch into tasks."""
         if start == self._initial and mentions_latest(self._spec.starting):
             start = {where: min(offset, end.get(where, offset)) for where, offset in start.items()}
         new = end.keys() - start.keys()
         earliest = self._positions.earliest(new & self._positions.partitions()) if new else {}
         ranges, losses = ranges_between(start, end, earliest)
-        self._handle_losses(losses)
+        self._report_losses(losses)
         return split(
             ranges, partitions_min=self._spec.partitions_min, records_max=self._spec.partition_records_max
         )
@@ -94,15 +90,14 @@ class StreamPlanner:
             return self._present
         latest = self._current(fresh=self._stops_at_present)
         losses = _losses(start, latest)
-        for _ in range(
-            _LOSS_CHECKS if losses else 0
-        ):  # a broker that just started may not know all partitions yet
+        # A broker that just started may not know all partitions yet.
+        for _ in range(_LOSS_CHECKS if losses else 0):
             self._clock.sleep(_LOSS_CHECK_PAUSE_MS)
             latest = self._current(fresh=True)
             losses = _losses(start, latest)
             if not losses:
                 break
-        self._handle_losses(losses)
+        self._report_losses(losses)
         if self._stops_at_present:
             self._present = latest
         return latest
@@ -139,18 +134,10 @@ class StreamPlanner:
         self._last_batch_at_ms = now_ms
         return False
 
-    def _handle_losses(self, losses: list[str]) -> None:
-        if not losses:
-            return
-        if self._spec.fails_on_data_loss:
-            raise DataLoss(losses)
-        _log.warning("Skipped records that may be lost: %s", "; ".join(losses))
+    def _report_losses(self, losses: list[str]) -> None:
+        report_losses(losses, fails_on_data_loss=self._spec.fails_on_data_loss)
 
 
 def _losses(start: Offsets, latest: Offsets) -> list[str]:
-    gone = [f"{where} does not exist any more" for where in sorted(start.keys() - latest.keys())]
-    return gone + [
-        f"{where} now ends at offset {latest[where]}, but {start[where]} was reached before"
-        for where in sorted(start.keys() & latest.keys())
-        if latest[where] < start[where]
-    ]
+    """Describe the partitions of `start` that are gone or end before it."""
+    return ranges_between(start, {where: latest[where] for where in start if where in latest}, {})[1]

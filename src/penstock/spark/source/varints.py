@@ -1,7 +1,7 @@
 """Decodes varints of many records at once.
 
-The size of a record gives the start of the next one, so finding the starts takes one step, a table look-up, for each
-record. All other fields are then read by columns, in numpy.
+The size of a record determines the start of the next one, so finding the starts takes one step, a table look-up, for
+each record. All other fields are then read by columns, in numpy.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""Runs a broker in a process of its own, on a free port, with its data in a temporary directory."""
+"""Runs a broker in a separate process, on a free port, with its data in a temporary directory."""
 
 import contextlib
 import os
@@ -23,8 +23,6 @@ class BrokerDidNotStart(Exception):
 
 
 class TestBroker(msgspec.Struct, frozen=True, kw_only=True):
-    """A running broker."""
-
     __test__ = False  # not a test class, despite its name
 
     bootstrap: str

@@ -1,4 +1,4 @@
-"""Compares rows in any order and describes the differences. Pure."""
+"""Compares rows in any order and describes the differences. No I/O."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -37,7 +37,6 @@ class PipelineKit:
     # -- in
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Create a topic unless it exists."""
         if name not in self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics:
             self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(_TIMEOUT_SECONDS)
 
@@ -105,7 +104,6 @@ class PipelineKit:
         return source
 
     def path(self, path: str) -> str:
-        """Return the path of a pipeline's table in this kit."""
         return path if "://" in path else os.path.join(self.directory, path)
 
     # -- out
@@ -140,7 +138,6 @@ class PipelineKit:
         return [letter for letter in letters if letter is not None]
 
     def table(self, path: str) -> list[dict[str, Any]]:
-        """Return the rows of a table that a pipeline wrote."""
         rows = self.spark.read.format("penstock_lake").load(self.path(path)).collect()
         return [row.asDict(recursive=True) for row in rows]
 

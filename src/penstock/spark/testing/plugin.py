@@ -13,7 +13,7 @@ from penstock.spark.testing.session import start_test_session
 
 @pytest.fixture(scope="session")
 def penstock_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestBroker]:
-    """One broker for the whole run: each test uses topics of its own."""
+    """One broker for the whole run: each test uses separate topics."""
     with running_broker(str(tmp_path_factory.mktemp("penstock-broker"))) as broker:
         yield broker
 
@@ -30,6 +30,6 @@ def penstock_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSe
 def pipeline_kit(
     penstock_broker: TestBroker, penstock_spark: SparkSession, tmp_path: Path
 ) -> Iterator[PipelineKit]:
-    """A kit with a directory of its own."""
+    """A kit with a separate directory."""
     with running_kit(broker=penstock_broker, spark=penstock_spark, directory=str(tmp_path)) as kit:
         yield kit

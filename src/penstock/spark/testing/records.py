@@ -1,4 +1,4 @@
-"""Converts the values that a test sends to records. Pure."""
+"""Converts the values that a test sends to records. No I/O."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,11 +23,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 def as_record(given: Any, key: KeyOf | None = None) -> Record:
     """Convert a mapping to JSON, an event to its envelope, text to bytes, None to a tombstone; keep a Record.
 
-    `key` names the field of the mapping, or of the event's payload, that is the key; or is a function that gives it.
+    `key` names the field of the mapping, or of the event's payload, that is the key; or is a function that returns it.
     """
     if isinstance(given, Record):
         return given
-    return Record(value=_value(given), key=_key(given, key), timestamp_ms=_timestamp(given))
+    timestamp_ms = given.timestamp if isinstance(given, Event) else None
+    return Record(value=_value(given), key=_key(given, key), timestamp_ms=timestamp_ms)
 
 
 def _value(given: Any) -> bytes | None:
@@ -36,10 +37,6 @@ def _value(given: Any) -> bytes | None:
     if isinstance(given, str):
         return given.encode()
     return given.to_json() if isinstance(given, Event) else msgspec.json.encode(given)
-
-
-def _timestamp(given: Any) -> int | None:
-    return given.timestamp if isinstance(given, Event) else None
 
 
 def _key(given: Any, key: KeyOf | None) -> bytes | None:

@@ -1,14 +1,14 @@
-"""The cleaner: compacts the logs that need it most, and sweeps out what has outlived its retention.
+"""The cleaner: compacts the logs that need it most, and deletes segments past their retention.
 
-Compaction looks for the log with the greatest dirty share, compacts it and looks again at once; with nothing to do it
-waits `log.cleaner.backoff.ms`. `log.cleaner.threads` logs are compacted at once. Where each log's next pass begins is
-kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep goes over all logs every
-`log.retention.check.interval.ms`. A log is compacted up to the first damage that is known. One whose pass finds damage
-or fails otherwise is left alone from then on, and logged; a full disk is only waited for. Nothing that happens to
-one log stops the others.
+Compaction picks the log with the greatest dirty ratio, compacts it and looks again at once; with nothing to do it waits
+`log.cleaner.backoff.ms`. `log.cleaner.threads` logs are compacted concurrently. The offset at which each log's next
+pass begins is kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep visits all logs every
+`log.retention.check.interval.ms`. A log is compacted up to the first known damage. A log whose pass finds damage or
+fails otherwise is excluded from then on, and this is logged; after a full disk it is retried. A failure of one log does
+not stop the others.
 
-A log is truncated or deleted inside `CleanerPasses.paused`: a pass that is running is given up first. How far a log is
-compacted is kept in the `Log` itself: the name alone may stand for another log.
+A log is truncated or deleted inside `CleanerPasses.paused`: a running pass is aborted first. How far a log is compacted
+is kept in the `Log` itself: its name alone may later refer to another log.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class CleanerSettings(msgspec.Struct, frozen=True, kw_only=True):
     threads: int = 1
     backoff_ms: int = 15_000
     dedupe_buffer_bytes: int = 134_217_728
-    """Of all passes together."""
+    """Shared by all passes."""
     retention_check_interval_ms: int = 300_000
 
 
@@ -74,10 +74,10 @@ class Cleaner:
         passes: CleanerPasses,
         settings: Callable[[], CleanerSettings] = CleanerSettings,
     ) -> None:
-        """`secure` moves a log's recovery point to its end, and gives the one that is durable then: recovery would
-        take the gaps that compaction leaves above it for losses.
+        """`secure` moves a log's recovery point to its end and returns the recovery point that is then durable:
+        recovery would treat the gaps that compaction leaves above it as losses.
 
-        `settings` gives them as they are now; they may change at any time.
+        `settings` returns the current settings; they may change at any time.
         """
         self._checkpoint_path = f"{directory}/{CHECKPOINT}"
         self._partitions = partitions
@@ -88,14 +88,14 @@ class Cleaner:
         self._compactor = compactor
         self._settings = settings
         self._clean_offsets = self._read_checkpoint()
-        """The offsets for the checkpoint file, with those of logs that are not open yet."""
+        """The offsets for the checkpoint file, including the offsets of logs that are not open yet."""
         self._written = dict(self._clean_offsets)
         self._passes = passes
         self._failed: set[PartitionName] = set()
         self._writing = asyncio.Lock()
         self._present: dict[PartitionName, Log] = {}
         self.uncleanable: dict[PartitionName, str] = {}
-        """Partitions that are left alone, and why."""
+        """Partitions excluded from compaction, and why."""
 
     async def run(self) -> None:
         """Clean until cancelled."""
@@ -116,7 +116,7 @@ class Cleaner:
             await self.sweep()
 
     async def sweep(self) -> int:
-        """Delete what has outlived its retention; gives how many segments."""
+        """Delete the segments past their retention. Returns the number of deleted segments."""
         count = 0
         for partition in list(self._partitions()):
             try:
@@ -129,7 +129,7 @@ class Cleaner:
             try:
                 count += await self._sweep_log(partition)
             except Exception:  # noqa: BLE001 - one bad log must not stop the others
-                _log.exception("retention of %s-%d failed; the other logs are not affected", *name)
+                _log.exception("Retention of %s-%d failed; other partitions are not affected", *name)
             await asyncio.sleep(0)
         return count
 
@@ -139,15 +139,15 @@ class Cleaner:
         if count:
             start_offset = log.log_start_offset
             log.delete_oldest(count, now_ms=now_ms)
-            if log.log_start_offset > start_offset:  # else they wait to be removed since an earlier sweep
+            if log.log_start_offset > start_offset:  # otherwise removal is pending since an earlier sweep
                 _log.info(
-                    "%s-%d: %d segments are past their retention; it starts at offset %d now",
+                    "Deleted %d expired segments of %s-%d; log start offset is now %d",
+                    count,
                     log.topic,
                     log.partition,
-                    count,
                     log.log_start_offset,
                 )
-            # Names, not only the start offset, say which segments are gone.
+            # The directory's names, not only the start offset, show which segments are gone.
             await self._offload.run(lambda: self._files.sync_dir(log.directory))
         return count
 
@@ -163,16 +163,16 @@ class Cleaner:
                 await self._clock.sleep(self._settings().backoff_ms)
 
     async def _compact_as(self, number: int) -> None:
-        """One of `log.cleaner.threads`; it rests when there are to be fewer."""
+        """One of `log.cleaner.threads` workers; it idles when the setting is lowered."""
         while True:
             if number >= self._settings().threads or not await self.compact_filthiest():
                 await self._clock.sleep(self._settings().backoff_ms)
 
     async def compact_filthiest(self) -> bool:
-        """Make one pass over the log that needs it most; whether there was one.
+        """Make one pass over the log that needs it most. Returns True if there was such a log.
 
-        Logs that nobody has used since the start are looked at after the first sweep, which opens them.
-        A log whose pass fails is not chosen again before all others that need it have had theirs.
+        Logs that have not been used since the start are considered after the first sweep, which opens them.
+        A log whose pass fails is not chosen again until all other logs that need a pass have had one.
         """
         chosen = self._choose()
         if chosen is None:
@@ -219,7 +219,7 @@ class Cleaner:
         for name, log in self._present.items():
             if name not in present:
                 self._clean_offsets.pop(name, None)
-            if present.get(name) is not log:  # deleted: a later topic of this name begins anew
+            if present.get(name) is not log:  # deleted: a later topic of this name starts afresh
                 self.uncleanable.pop(name, None)
         self._present = present
         return best
@@ -275,7 +275,7 @@ class Cleaner:
         generation: int,
         task: "asyncio.Task[CompactionResult]",
     ) -> bool:
-        """Take in how a pass ended; whether well."""
+        """Process the end of a pass. Returns True if the pass succeeded."""
         log, name = partition.log, _name_of(partition.log)
         if task.cancelled():
             return False
@@ -283,16 +283,16 @@ class Cleaner:
         if error is None:
             result = task.result()
             self._report(log, cleanable, result)
-            if log.generation == generation:  # else it was truncated or deleted since the pass ended
+            if log.generation == generation:  # otherwise it was truncated or deleted since the pass ended
                 self._note_clean_offset(log, result.end_offset)
             await self._write_checkpoint()
             return True
         if isinstance(error, LogChanged) or all(
             not p.is_open or p.log is not log for p in self._partitions()
         ):
-            _log.info("%s-%d: compaction given up: %s", *name, error)
+            _log.info("%s-%d: compaction aborted: the log changed (%s)", *name, error)
         elif isinstance(error, OSError) and error.errno in _WAITED_FOR:
-            _log.warning("%s-%d: compaction failed and will be tried again: %s", *name, error)
+            _log.warning("%s-%d: compaction failed, retrying: %s", *name, error)
         elif isinstance(error, Exception):
             self._give_up(name, error)
         else:
@@ -301,13 +301,11 @@ class Cleaner:
 
     def _give_up(self, name: PartitionName, error: Exception) -> None:
         self.uncleanable[name] = str(error)
-        _log.error(
-            "%s-%d is not compacted any more until the broker restarts: %s", *name, error, exc_info=error
-        )
+        _log.error("%s-%d: compaction disabled until restart: %s", *name, error, exc_info=error)
 
     def _report(self, log: Log, cleanable: Cleanable, result: CompactionResult) -> None:
         _log.info(
-            "%s-%d: compacted offsets %d to %d: %d of %d records kept",
+            "Compacted %s-%d from offset %d to %d: kept %d of %d records",
             log.topic,
             log.partition,
             cleanable.first_dirty_offset,
@@ -317,20 +315,24 @@ class Cleaner:
         )
         if result.keyless_count:
             _log.warning(
-                "%s-%d: %d records without a key were dropped: a compacted topic cannot keep them",
+                "Deleted %d records without a key from %s-%d: a compacted topic cannot keep them",
+                result.keyless_count,
                 log.topic,
                 log.partition,
-                result.keyless_count,
             )
 
     # -- the checkpoint -------------------------------------------------------------------------------
 
     def _read_checkpoint(self) -> dict[PartitionName, int]:
-        """Without it the first pass over each log is longer, and nothing else."""
+        """Without the checkpoint only the first pass over each log takes longer."""
         try:
             return read_offsets(self._files, self._checkpoint_path) or {}
         except (CorruptCheckpointFile, OSError) as error:
-            _log.warning("%s cannot be used: %s", self._checkpoint_path, error)
+            _log.warning(
+                "Ignored %s (%s): the first compaction of each partition reads its whole log",
+                self._checkpoint_path,
+                error,
+            )
             return {}
 
     async def _write_checkpoint(self) -> None:

@@ -1,7 +1,7 @@
-"""One compaction pass over one log, as far as the event loop sees it: what to do, and putting the result in place.
+"""One compaction pass over one log, as seen by the event loop: create the job, then swap in the result.
 
-The work between is a worker's (`compaction.worker`). The log goes on meanwhile: records are appended, and it may be
-truncated or deleted. What the pass was made from must still be there, unchanged, before anything is replaced.
+A worker does the work between (`compaction.worker`). The log stays in use meanwhile: records are appended, and it may
+be truncated or deleted. The segments that the pass read must still be there, unchanged, before anything is replaced.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class LogChanged(LogError):
-    """The log was truncated, deleted or closed during the pass: its result is worth nothing."""
+    """The log was truncated, deleted or closed during the pass: its result is useless."""
 
 
 def job_for(
@@ -56,7 +56,7 @@ def job_for(
 
 
 def _aborted_outside(log: Log, end_offset: int) -> list[AbortedTransaction]:
-    """Aborted transactions with records below `end_offset` that no index file of a segment below it tells of."""
+    """Aborted transactions with records below `end_offset` that are in no index file of a segment below it."""
     found = []
     for segment in log.segments:
         indexes = segment.indexes_in_memory
@@ -68,10 +68,10 @@ def _aborted_outside(log: Log, end_offset: int) -> list[AbortedTransaction]:
 
 
 class PassInPlace:
-    """Puts the compacted segments of one pass in the place of the old ones."""
+    """Replaces old segments with the compacted segments of one pass."""
 
     def __init__(self, offload: Offload, log: Log, job: CompactionJob, generation: int) -> None:
-        """`generation` is the log's as of when it was decided what to compact."""
+        """`generation` is the log's generation when the job was chosen."""
         self._files = log.files
         self._offload = offload
         self._log = log
@@ -80,20 +80,20 @@ class PassInPlace:
         self._sources = {s.base_offset: s for s in log.segments if s.base_offset in self._sizes}
 
     def discard(self, cleaned: CleanedSegment) -> None:
-        """Forget a compacted segment that is not put in place."""
+        """Discard a compacted segment that is not swapped in."""
         with contextlib.suppress(
             LogClosed
         ):  # then it goes with the log's directory, or when the log is opened
             swap.discard(self._files, self._log.directory, cleaned.base_offset)
 
     def discard_all(self) -> None:
-        """Forget what a worker has left that did not end well: a `.cleaned` file would invalidate later swaps."""
+        """Discard the leftovers of a worker that failed: a `.cleaned` file would invalidate later swaps."""
         with contextlib.suppress(LogClosed):
             for base_offset in self._sizes:
                 swap.discard(self._files, self._log.directory, base_offset)
 
     async def put(self, cleaned: CleanedSegment) -> None:
-        """Raises `LogChanged`, and leaves no file behind, when the log is no longer what was compacted.
+        """Raises `LogChanged`, and leaves no files, if the log has changed since it was compacted.
 
         Between the syncs nothing is awaited: readers see the old segments or the new one.
         """
@@ -123,9 +123,9 @@ class PassInPlace:
         await self._offload.run(partial(_remove, files, deleted))
 
     async def _take_back(self, cleaned: CleanedSegment) -> None:
-        """Forget a compacted segment whose `.swap` names may be durable: a power cut must not bring them back.
+        """Discard a compacted segment whose `.swap` names may be durable: a power cut must not bring them back.
 
-        The swap would be completed then, over what was written to the log since.
+        The swap would then be completed, over records written to the log since.
         """
         self.discard(cleaned)
         if self._log.is_closed:

@@ -19,12 +19,12 @@ class CleanerPasses:
         self._paused: Counter[PartitionName] = Counter()
 
     def is_busy(self, name: PartitionName) -> bool:
-        """Whether a log has a pass running, or is to have none."""
+        """Whether a pass over this log is running, or passes over it are paused."""
         return name in self.running or name in self._paused
 
     @contextlib.asynccontextmanager
     async def paused(self, topic: str, partition: int) -> AsyncIterator[None]:
-        """End a running pass over this log, and begin none, as long as the block lasts."""
+        """End a running pass over this log, and begin none, while the block runs."""
         name = PartitionName(topic, partition)
         self._paused[name] += 1
         try:

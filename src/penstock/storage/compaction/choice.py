@@ -1,4 +1,4 @@
-"""Which part of a log compaction may touch, whether it is worth it, and how segments are put together. Pure.
+"""Which part of a log compaction may touch, whether it is worth it, and how segments are grouped. No I/O.
 
 From the first dirty offset (where the last compaction stopped) up to the first uncleanable offset, which is the
 least of: the active segment, the last stable offset, and the first segment with records younger than
@@ -57,7 +57,7 @@ def assess(log: LogFacts, config: TopicConfig, checkpoint_offset: int | None, no
 
 
 def _first_dirty_offset(log: LogFacts, checkpoint_offset: int | None) -> int:
-    """A checkpoint outside the log says nothing: begin again at the log's start."""
+    """A checkpoint outside the log is invalid: begin at the log's start."""
     if checkpoint_offset is None or not log.log_start_offset <= checkpoint_offset <= log.log_end_offset:
         return log.log_start_offset
     return checkpoint_offset

@@ -1,10 +1,10 @@
-"""Compacts one batch. Pure: bytes in, bytes out.
+"""Compacts one batch. No I/O: bytes in, bytes out.
 
-A record stays when it is the newest of its key; a tombstone, until the delete horizon that its batch got when it
-was first compacted (KIP-534); a record without a key, never. Offsets never change: a batch that loses records
-keeps its base offset and last offset delta, so that the last sequence of its producer stays readable. It loses
-even its last record and stays as an empty header while it is the newest batch of a live producer, or the last
-batch of the compacted range. Records that stay are copied as they are encoded, not decoded.
+The latest record per key is retained. Tombstones are retained until the delete horizon that was set in their batch when
+it was first compacted (KIP-534). Records without a key are always dropped. Offsets never change: a batch that loses
+records keeps its base offset and last offset delta, so that its producer's last sequence stays readable. If no record
+survives, the batch is dropped, unless it is the last batch of an active producer or of the compacted range; then it is
+kept as an empty batch. Retained records are copied in their encoded form, not decoded.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,14 +30,14 @@ from penstock.storage.compaction.transactions import CleanedTransactions
 
 
 class LastRecord(msgspec.Struct, frozen=True, gc=False):
-    """The end of a live producer's state: its last data offset (-1: it left only a marker) and its epoch."""
+    """An active producer's last record: its last data offset (-1 if only a marker is left) and its epoch."""
 
     last_data_offset: int
     producer_epoch: int
 
 
 class RawRecord(NamedTuple):
-    """A record inside its batch's uncompressed section, `data[begin:end]`, and what decides about it."""
+    """A record's location in its batch's uncompressed section, `data[begin:end]`, and the fields filtered on."""
 
     begin: int
     end: int
@@ -92,7 +92,7 @@ def split_records(data: bytes, count: int) -> Iterator[RawRecord]:
                 position += key_size
             if position >= end:
                 raise CorruptRecords("the fields of a record do not fit in it")
-            # Zigzag: the lowest bit of the lowest byte is the sign, and a size below 0 stands for no value.
+            # Zigzag: the lowest bit of the lowest byte is the sign, and a size below 0 means no value.
             yield make((begin, end, rest, timestamp_delta, offset_delta, key, not data[position] & 1))
             position = end
     except IndexError:
@@ -102,7 +102,7 @@ def split_records(data: bytes, count: int) -> Iterator[RawRecord]:
 
 
 def fill_keys(keys: KeyOffsets, buf: Buffer, pos: int, header: BatchHeader, first_dirty_offset: int) -> None:
-    """Note the offsets of a committed data batch's keys."""
+    """Record the offsets of a committed data batch's keys."""
     section = records_of(buf, pos, header, DECOMPRESSED_BYTES_MAX)
     base_offset = header.base_offset
     for record in split_records(section, header.record_count):
@@ -141,7 +141,7 @@ class BatchFilter:
         now_ms: int,
         delete_retention_ms: int,
     ) -> None:
-        """`end_offset` is the first uncleanable one: the batch before it stays, if only its header."""
+        """`end_offset` is the first uncleanable offset: the batch before it is kept, if only as an empty batch."""
         self._keys = keys
         self._transactions = transactions
         self._last_records = last_records
@@ -153,9 +153,9 @@ class BatchFilter:
         self.keyless_count = 0
 
     def apply(self, buf: Buffer, pos: int, header: BatchHeader) -> Buffer | None:
-        """The bytes to write in place of the whole batch at `pos`; None for nothing.
+        """The bytes to write in place of the whole batch at `pos`; None if the batch is dropped.
 
-        A batch with a bad CRC raises: writing it anew would give damaged records a valid checksum.
+        A batch with a bad CRC raises: rewriting it would give damaged records a valid checksum.
         """
         size = header.size_bytes
         if not crc_is_valid(buf, pos, size):
@@ -214,7 +214,7 @@ class BatchFilter:
         return offset >= self._keys.newest(record.key) and (record.has_value or keeps_tombstones)
 
     def _emptied(self, header: BatchHeader) -> bytes | None:
-        """A header without records where its offsets or sequences are still needed."""
+        """An empty batch if its offsets or sequences are still needed, else None."""
         if header.next_offset != self._end_offset and not self._is_last_of_producer(header):
             return None
         return _assemble(

@@ -1,7 +1,7 @@
-"""The newest offset of each key in the dirty part of a log, in bounded memory.
+"""The latest offset of each key in the dirty part of a log, in bounded memory.
 
-Keys stand as 16-byte digests, as in Kafka: two keys with one digest would lose the older record, and at 128 bits
-that does not happen. An entry of the dictionary costs up to 176 bytes, measured while it grows.
+Keys are stored as 16-byte digests, as in Kafka: if two keys had the same digest, the older record would be lost, but at
+128 bits that does not happen. A dictionary entry costs up to 176 bytes, measured while the dictionary grows.
 """
 
 from hashlib import blake2b

@@ -1,8 +1,8 @@
-"""Compaction's heavy part: read sealed segments, write compacted ones beside them. Runs in a worker process.
+"""The main work of compaction: reads sealed segments, writes compacted ones next to them. Runs in a worker process.
 
 It touches no file that a log uses. For each group of segments it writes `<base>.log.cleaned` with its indexes,
-syncs them, and says what they replace; `compaction.swap` then puts them in place. A `.cleaned` file that is left
-behind is worth nothing and is removed when the log is opened.
+syncs them, and reports which segments they replace; `compaction.swap` then swaps them in. A leftover `.cleaned` file is
+useless and is removed when the log is opened.
 
 The pass over a log reads its dirty part twice (once for the keys) and its clean part once, and holds one chunk
 of a segment and the key map in memory.
@@ -57,7 +57,7 @@ class CompactionJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CleanedSegment(msgspec.Struct, frozen=True, kw_only=True):
-    """A compacted segment on disk under its `.cleaned` names, and the base offsets of those it stands for."""
+    """A compacted segment on disk under its `.cleaned` names, and the base offsets of the segments that it replaces."""
 
     base_offset: int
     size_bytes: int
@@ -117,7 +117,7 @@ def compact(files: FileSystem, job: CompactionJob, spend: Spend = _at_once) -> C
 
 
 def _aborted_transactions(files: FileSystem, job: CompactionJob) -> set[AbortedTransaction]:
-    """The aborted transactions of the job, and those in the index files of its segments."""
+    """The aborted transactions of the job, and those in its segments' index files."""
     aborted = set(job.aborted)
     for segment in job.segments:
         with contextlib.suppress(FileNotFoundError):
@@ -132,7 +132,7 @@ def collect_keys(
     aborted: Collection[AbortedTransaction] = (),
     spend: Spend = _at_once,
 ) -> KeyOffsets:
-    """The newest offset of every key in the dirty part, or in as much of it as the buffer can hold.
+    """The latest offset of every key in the dirty part, or in as much of it as fits the buffer.
 
     At least one batch is taken whatever its size, so that every pass makes progress.
     """
@@ -157,7 +157,7 @@ def collect_keys(
 
 
 def _end_of(job: CompactionJob, segment: SegmentFacts) -> int:
-    """The base offset of the segment behind."""
+    """The base offset of the next segment."""
     following = job.segments.index(segment) + 1
     if following < len(job.segments):
         return job.segments[following].base_offset
@@ -283,7 +283,7 @@ class _CleanedWriter:
             self._write(".txnindex", b"".join(transactions.add(entry) for entry in aborted))
 
     def discard(self) -> None:
-        """Leave nothing behind, as far as the disk allows."""
+        """Remove the files, as far as the disk allows."""
         self._log.close()
         with contextlib.suppress(OSError):
             for suffix in SUFFIXES:

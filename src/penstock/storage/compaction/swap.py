@@ -1,15 +1,15 @@
-"""Putting a compacted segment in the place of those it stands for, so that a crash at any moment leaves the
-old segments or the new one, never both and never neither.
+"""Replaces segments with their compacted segment, so that a crash at any moment leaves either the old segments or the
+new one, never both and never neither.
 
     1. `<base>.log.cleaned` and its indexes are complete and synced.                (compaction_rewrite)
-    2. They are renamed `.swap`, the log first; the directory is synced.            From here on the new one counts.
+    2. They are renamed `.swap`, the log first; the directory is synced.            From here on the new one is valid.
     3. The old files are renamed `.deleted`, the new indexes get their final names.
     4. `.log.swap` becomes `.log`; the directory is synced.
 
-When a log is opened, `resolve` looks at what is left: any `.cleaned` file means that step 2 was not complete, so
-the swap files at or above it go; a complete `.swap` is finished with steps 3 and 4. Kafka follows the same order
-and rules, so either broker can open a directory that the other was killed over. Several compacted segments of
-one log are swapped one by one, lowest offset first.
+When a log is opened, `resolve` inspects the leftovers: any `.cleaned` file means that step 2 was not complete, so the
+swap files at or above it are removed; a complete `.swap` is finished with steps 3 and 4. Kafka follows the same order
+and rules, so either broker can open a directory in which the other was killed. Several compacted segments of one log
+are swapped one at a time, lowest offset first.
 """
 
 import contextlib
@@ -39,9 +39,9 @@ def mark(files: FileSystem, directory: str, base_offset: int) -> None:
 
 
 def replace_old(files: FileSystem, directory: str, base_offset: int, replaced: Iterable[int]) -> list[str]:
-    """Step 3; gives the `.deleted` files.
+    """Step 3. Returns the `.deleted` files.
 
-    No index of a replaced segment may keep its name: beside the new log it would point anywhere.
+    No index of a replaced segment may keep its name: its positions would be wrong for the new log.
     """
     deleted = []
     for old_offset in replaced:
@@ -64,7 +64,7 @@ def finish(files: FileSystem, directory: str, base_offset: int) -> None:
 
 
 def discard(files: FileSystem, directory: str, base_offset: int) -> None:
-    """Give up a compacted segment before `replace_old`; the log first, for it alone makes a swap valid."""
+    """Discard a compacted segment before `replace_old`; the log first, because only the log makes a swap valid."""
     for state in (SWAP, CLEANED):
         for suffix in SUFFIXES:
             with contextlib.suppress(FileNotFoundError):
@@ -74,15 +74,17 @@ def discard(files: FileSystem, directory: str, base_offset: int) -> None:
 def resolve(files: FileSystem, directory: str) -> list[range]:
     """Bring the directory of a log that is about to be opened to a state without interrupted swaps.
 
-    The result has, for each swap that was finished, the base offsets of the segments that it stands for. Also removes
-    `.deleted` files: what was marked for deletion before the stop is gone for good.
+    Returns, for each swap that was finished, the base offsets of the segments that it replaces. Also removes `.deleted`
+    files: they were marked for deletion before the stop.
     """
     names = files.list(directory)
     leftovers = [name for name in names if name.endswith((CLEANED, SWAP, DELETED))]
     if not leftovers:
         return []
-    _log.info("%s: resolving %d files of an interrupted compaction or deletion", directory, len(leftovers))
-    # After a mere kill the names may be in memory only: nothing may be removed before they are durable.
+    _log.info(
+        "Cleaning up %d files of an interrupted compaction or deletion in %s", len(leftovers), directory
+    )
+    # After a kill the names may be in memory only: nothing may be removed before they are durable.
     files.sync_dir(directory)
     cleaned = [name for name in leftovers if name.endswith(CLEANED)]
     first_cleaned = min((_offset_of(name) for name in cleaned), default=None)
@@ -94,7 +96,7 @@ def resolve(files: FileSystem, directory: str) -> list[range]:
             finished.append(_resume(files, directory, base_offset))
         else:
             discard(files, directory, base_offset)
-    # The swap files that these invalidated are gone for good before the proof against them goes.
+    # The swap files that these invalidate must be durably gone before the proof against them is removed.
     files.sync_dir(directory)
     for name in leftovers:
         if name.endswith((CLEANED, DELETED)):
@@ -119,8 +121,8 @@ def _resume(files: FileSystem, directory: str, base_offset: int) -> range:
 
 
 def _end_of_swap(files: FileSystem, directory: str, base_offset: int) -> int:
-    """The offset after the last batch of the compacted segment. Old segments that begin there or later stay:
-    they are whole and newer, and the next compaction takes them again.
+    """The offset after the last batch of the compacted segment. Old segments that begin there or later are kept: they
+    are complete and newer, and the next compaction processes them again.
     """
     path = _path(directory, base_offset, ".log") + SWAP
     file = files.open(path, writable=False)

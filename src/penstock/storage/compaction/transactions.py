@@ -1,9 +1,9 @@
-"""Transactions during compaction: whose records were aborted, and which markers are still needed.
+"""Transactions during compaction: which records were aborted, and which markers are still needed.
 
-A marker may go only after every record of its transaction is gone, and then waits out `delete.retention.ms` like
-a tombstone. Records of aborted transactions go at once. Which transactions were aborted is known from the
-transaction index. An abort marker whose transaction the index does not know is kept as long as records of its
-producer stand before it: dropping it would turn them into committed ones.
+A marker may be dropped only after every record of its transaction is gone, and is then kept for another
+`delete.retention.ms` like a tombstone. Records of aborted transactions are dropped at once. The transaction index lists
+the aborted transactions. An abort marker whose transaction is not in the index is kept while there are records of its
+producer before it: dropping the marker would make them appear committed.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from penstock.storage.segment.transaction_index import AbortedTransaction
 
 
 class CleanedTransactions:
-    """Fed with every batch in offset order."""
+    """Receives every batch, in offset order."""
 
     __slots__ = ("_aborted", "_ongoing_aborted", "_ongoing_committed", "_seen", "kept")
 
@@ -25,10 +25,10 @@ class CleanedTransactions:
         """Producers of ongoing aborted transactions of which a batch was seen."""
         self._ongoing_committed: set[int] = set()
         self.kept: list[AbortedTransaction] = []
-        """Aborted transactions whose marker stays: what the new segment's transaction index must hold."""
+        """Aborted transactions whose markers are kept: the content of the new segment's transaction index."""
 
     def is_aborted_data(self, header: BatchHeader) -> bool:
-        """Whether this data batch belongs to an aborted transaction, so that its records can go."""
+        """Whether this data batch belongs to an aborted transaction, so that its records can be dropped."""
         self._begin_up_to(header.last_offset)
         if not header.is_transactional:
             return False
@@ -39,7 +39,7 @@ class CleanedTransactions:
         return False
 
     def can_drop_marker(self, header: BatchHeader, kind: ControlType | None) -> bool:
-        """Whether nothing of the transaction that this control batch ends is left. `kind` None: it is empty."""
+        """Whether no record is left of the transaction that this control batch ends. `kind` None: it is empty."""
         self._begin_up_to(header.last_offset)
         producer_id = header.producer_id
         if kind is None:

@@ -1,13 +1,13 @@
-"""Runs compaction in a process of its own, so that the event loop never waits for it.
+"""Runs compaction in a separate process, so that the event loop never waits for it.
 
-The process lives for one pass and takes its memory with it. It is `python -m penstock.storage.compaction.worker`:
+The process, `python -m penstock.storage.compaction.worker`, runs for one pass; its exit frees all its memory:
 
     stdin   u32 size, then a `CompactionJob` in msgpack, then an f64, the bytes per second it may read and write, and
-            another one whenever that changes; stays open while the broker lives
+            another f64 whenever the rate changes; stays open while the broker lives
     stdout  an `Outcome` in msgpack
 
-When stdin ends the broker is gone, and the worker ends at once: a broker that restarts must not find a stranger
-who writes `.cleaned` files into its logs.
+End of stdin means that the broker has exited; the worker then exits at once. Otherwise a restarted broker would find
+another process writing `.cleaned` files into its logs.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ def _unlimited() -> float:
 
 
 class CompactionError(LogError):
-    """A pass over a log could not be completed; the log is as it was."""
+    """A pass over a log could not be completed; the log is unchanged."""
 
 
 class Compactor(Protocol):
     async def run(self, job: CompactionJob) -> CompactionResult:
-        """Write the compacted segments of one log. Cancelling it ends the work, which may leave `.cleaned` files.
+        """Write the compacted segments of one log. Cancelling it aborts the pass, which may leave `.cleaned` files.
 
-        Raises `LogCorrupt` for damaged records, `OSError` for a disk that refuses, `CompactionError` else.
+        Raises `LogCorrupt` for damaged records, `OSError` if the disk refuses, otherwise `CompactionError`.
         """
         ...
 
@@ -70,7 +70,7 @@ class OffloadedCompactor:
         except CorruptRecords as error:
             raise LogCorrupt(str(error)) from error
         except asyncio.CancelledError:
-            # A thread does not end by being cancelled, and the directory may soon be that of another log.
+            # Cancelling does not end the thread, and the directory may soon belong to another log.
             is_cancelled.set()
             await asyncio.gather(work, return_exceptions=True)
             raise
@@ -87,7 +87,7 @@ class ProcessCompactor:
     """Compacts in a worker process that is started for each pass."""
 
     def __init__(self, bytes_per_second: Callable[[], float] = _unlimited) -> None:
-        """The rate is that of all passes together."""
+        """The rate limit applies to all passes together."""
         self._bytes_per_second = bytes_per_second
         self._pass_count = 0
 
@@ -119,7 +119,7 @@ class ProcessCompactor:
 
     async def _tell_rate(self, stdin: asyncio.StreamWriter) -> None:
         sent_rate: float | None = None
-        with contextlib.suppress(ConnectionError):  # it died early: its output, or the lack of it, tells
+        with contextlib.suppress(ConnectionError):  # it died early: its output, or lack of output, shows that
             while True:
                 rate = self._bytes_per_second() / self._pass_count
                 if rate != sent_rate:
@@ -144,19 +144,19 @@ def _unpack(output: bytes, exit_code: int | None) -> CompactionResult:
 
 
 def perform(files: FileSystem, job: CompactionJob, spend: Spend) -> Outcome:
-    """Run a job and put whatever happens into words that can cross to another process."""
+    """Run a job and convert its result or error into an `Outcome`, which can be sent to another process."""
     try:
         return Outcome(result=compact(files, job, spend))
     except CorruptRecords as error:
         return Outcome(corruption=str(error))
     except OSError as error:
         return Outcome(errno=error.errno, failure=str(error))
-    except Exception as error:  # noqa: BLE001 - the broker must learn what happened, whatever it is
+    except Exception as error:  # noqa: BLE001 - any error must be reported to the broker
         return Outcome(failure=f"{type(error).__name__}: {error}")
 
 
 class _Orders:
-    """Reads the rate limit that the broker sends while the worker works. When stdin ends the broker is gone."""
+    """Reads the rate limit that the broker sends during the pass. End of stdin means that the broker has exited."""
 
     def __init__(self, stdin: BinaryIO) -> None:
         self._stdin = stdin
@@ -185,7 +185,7 @@ def main() -> None:
     outcome = perform(RealFileSystem(), job, Pace(lambda: orders.bytes_per_second).spend)
     sys.stdout.buffer.write(msgspec.msgpack.encode(outcome))
     sys.stdout.buffer.flush()
-    os._exit(0)  # the thread sits in a read and would hold up an orderly end
+    os._exit(0)  # the thread is blocked in a read, which would delay a normal exit
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""The damaged ranges of all logs in a data directory, which a restart must not forget.
+"""The damaged ranges of all logs in a data directory, kept across restarts.
 
-File `damage-checkpoint`, text in the manner of Kafka's checkpoints, replaced as a whole:
+File `damage-checkpoint`, text in the format of Kafka's checkpoints, always replaced as a whole:
 
     0                             version
     1                             number of entries
     orders 0 0 4096 75 42 43      topic, partition, segment (base offset), position, bytes, first offset, next offset
 
-It says what no reader may get before the log was checked again: a log with entries is checked when it is opened, the
-ranges themselves before anything is read.
-An entry that is no longer true costs that check; one that is missing is found again by the next scrub. A file that
-cannot be read is therefore logged and taken for empty.
+It lists the ranges that must not be served before the log is checked again: a log with entries is checked when it is
+opened, the ranges themselves before anything is read. An outdated entry only costs that check; the next scrub finds a
+missing entry's damage again, except for the lost end of a compacted log, which looks like a gap. A file that cannot be
+read is therefore logged and treated as empty.
 """
 
 import logging
@@ -71,10 +71,10 @@ def decode_damages(content: bytes) -> dict[PartitionName, tuple[Damage, ...]]:
 
 
 class DamageCheckpoint:
-    """Only the event loop calls it, but for the writes that it prepares."""
+    """Only the event loop calls it, except for the writes that it prepares."""
 
     def __init__(self, files: FileSystem, directory: str, partitions: Collection[PartitionName]) -> None:
-        """Read the file; `partitions` are those that have a log: entries of others are dropped."""
+        """Read the file; `partitions` are the partitions with a log: other entries are dropped."""
         self._files = files
         self._path = f"{directory}/{DAMAGE}"
         self._saved: Damages = self._read()
@@ -83,8 +83,7 @@ class DamageCheckpoint:
         self._prepared_count = self._newest_written = 0
         for name, ranges in self._known.items():
             _log.error(
-                "%s/%s has damage that was found before the restart: %s. These records are not served; the log is "
-                "checked again when it is opened",
+                "Known damage in %s/%s: %s. These records are not served; the log is checked again when it is opened",
                 directory,
                 name.directory,
                 ", ".join(map(str, ranges)),
@@ -97,7 +96,7 @@ class DamageCheckpoint:
             return {}
         except (CorruptDamageFile, OSError) as error:
             _log.warning(
-                "%s cannot be used (%s): damage that was known is known again when the logs are checked",
+                "Ignored %s (%s): known damage will not be detected until the logs are scrubbed again",
                 self._path,
                 error,
             )
@@ -105,7 +104,7 @@ class DamageCheckpoint:
 
     @property
     def known(self) -> Damages:
-        """All damage that is known, by partition, of logs that are open and of others."""
+        """All known damage, by partition, in open and closed logs."""
         return MappingProxyType(self._known)
 
     @property
@@ -113,7 +112,7 @@ class DamageCheckpoint:
         return self._saved == self._known
 
     def note(self, name: PartitionName, ranges: Iterable[Damage]) -> bool:
-        """These are the damaged ranges of a log now. Whether some are new: `prepare` a write then."""
+        """Set the damaged ranges of a log. Returns True if some are new: then `prepare` a write."""
         before, now = self._known.get(name, ()), tuple(ranges)
         if now:
             self._known[name] = now
@@ -126,7 +125,7 @@ class DamageCheckpoint:
         self._known.pop(name, None)
 
     def erase(self, name: PartitionName) -> None:
-        """Before a new log of this name is made: see that the file says nothing of an old one. Waits for the disk."""
+        """Before a new log of this name is created: remove an old log's entries from the file. Waits for the disk."""
         self.forget(name)
         if name in self._saved:
             self.prepare()()
@@ -136,7 +135,7 @@ class DamageCheckpoint:
     ) -> Callable[[], None]:
         """A function that brings the file up to date, unless a later one comes first; run it where blocking is allowed.
 
-        Repaired bytes of a log that `is_unsynced` may not be durable yet: what the file says of it stays. A failure is
+        Repaired bytes of a log that `is_unsynced` may not be durable yet: its entries stay in the file. A failure is
         logged; the next write tries again.
         """
         content = dict(self._known)
@@ -155,7 +154,7 @@ class DamageCheckpoint:
                 write_atomically(self._files, self._path, encode_damages(content))
             except OSError as error:
                 _log.warning(
-                    "Cannot write %s (%s): a restart would forget damage that is known",
+                    "Cannot write %s (%s): a restart forgets known damage",
                     self._path,
                     error.strerror,
                 )

@@ -1,9 +1,10 @@
-"""Walking over the batches of a segment after a crash, each given only when the next one bears it out.
+"""Iterates over the batches of a segment after a crash; yields each only when the next batch confirms it.
 
 A batch's checksum does not cover its base offset and leader epoch, which the broker writes into it. But both only
-grow from batch to batch: where one does not go on from the batch before it, though that one goes on from those before,
-it has rotted. Where nothing follows, a gap shows it, in a log that has none: one flipped bit makes any.
-Pure but for the `read` function it is given, which may wait for the disk.
+increase from batch to batch: a batch that does not continue from the batch before it, though that batch continues from
+earlier ones, is corrupt. If nothing follows a batch, a gap before it shows the corruption, in a log that has no gaps,
+when a single flipped bit explains the gap. No I/O except for the `read` function that it is given, which may wait for
+the disk.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,11 +21,11 @@ class Confirmed(NamedTuple):
     position: int
     header: BatchHeader
     content: Buffer
-    """All of a control batch, nothing of another."""
+    """The bytes of a control batch; empty for any other batch."""
 
 
 class ConfirmedScan:
-    """Iterate for batches; afterwards the rest says how far they go and why no further, as `BatchScan` does."""
+    """Iterate for batches; afterwards the attributes say where they end and why, as in `BatchScan`."""
 
     __slots__ = (
         "_end_offset",
@@ -51,23 +52,23 @@ class ConfirmedScan:
         end_offset: int | None,
         has_gaps: bool,
     ) -> None:
-        """`epoch` is that of the batch before, -1 if there is none or it is not known.
+        """`epoch` is the epoch of the batch before, -1 if there is none or it is not known.
 
-        `end_offset` is where the next segment begins, if there is one. `has_gaps`: compaction may have left some.
+        `end_offset` is the base offset of the next segment, if there is one. `has_gaps`: compaction may have left gaps.
         """
         self._read = read
         self._size_bytes = size_bytes
         self._epoch = epoch
         self._end_offset = end_offset
         self.has_gaps = has_gaps
-        """As given, or because of a gap that the batch behind it bears out."""
+        """As given, or because of a gap that the batch after it confirms."""
         self.position = position
         self.next_offset = next_offset
         self.reason: str | None = None
         self.bad_header: BatchHeader | None = None
         self.is_zeros = False
         self.behind: tuple[int, int] | None = None
-        """The position of the next sound batches, and their offset if it is known."""
+        """The position of the next valid batches, and their offset if known."""
 
     def __iter__(self) -> Iterator[Confirmed]:
         scan = BatchScan(self._read, self.position, self._size_bytes, self.next_offset, check_crc=True)
@@ -95,7 +96,7 @@ class ConfirmedScan:
         self.reason, self.bad_header, self.is_zeros = scan.reason, scan.bad_header, scan.is_zeros
 
     def _is_contradicted(self, last: Confirmed, scan: BatchScan) -> bool:
-        """Whether what follows the last batch, or that nothing does, speaks against its offset."""
+        """Whether the bytes after the last batch, or the end of the data there, contradict its offset."""
         header = last.header
         wrong_offset = f"offset {header.base_offset} where {self.next_offset} belongs"
         following = None if scan.reason is None else sound_header(self._read, scan.position, self._size_bytes)
@@ -136,7 +137,7 @@ def _ignore(_offset: int, _next_offset: int) -> None:
 def sound_batches(
     read: Read, position: int, size_bytes: int, next_offset: int, on_damage: OnDamage = _ignore
 ) -> Iterator[Confirmed]:
-    """All batches that can be relied on, whatever stands between them."""
+    """All batches that can be relied on, with whatever lies between them skipped."""
     while True:
         scan = ConfirmedScan(
             read, position, size_bytes, next_offset, epoch=-1, end_offset=None, has_gaps=True
@@ -158,7 +159,7 @@ def find_cut(
 ) -> tuple[int, int] | None:
     """Find where to cut a segment so that nothing reaches `offset`: position and offset of the first batch or damage.
 
-    None when nothing has to. `position` is where the index says to begin; what stands there may be no batch at all.
+    None when nothing has to be cut. `position` is where the index says to begin; there may be no batch there at all.
     """
     begin, next_offset = position, base_offset
     while True:
@@ -170,7 +171,7 @@ def find_cut(
                 return batch.position, batch.header.base_offset
         if scan.reason is None:
             return None
-        if scan.position == begin > 0:  # which offset belongs there is not known: it is from the start on
+        if scan.position == begin > 0:  # the offset that belongs there is unknown: scan from the start
             begin, position, next_offset = 0, 0, base_offset
             continue
         behind = scan.behind or next_sound_batch(

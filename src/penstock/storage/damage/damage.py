@@ -1,9 +1,9 @@
-"""Finding what has rotted in a segment: bytes that are not the batches that were written there.
+"""Finds corruption in a segment: bytes that are not the batches that were written there.
 
-A batch whose checksum does not match is damaged, and so is everything from a header that makes no sense to the next
-place where a sound batch stands. So is one with an offset or a leader epoch that does not belong there, of which the
-checksum says nothing. What lies behind is good and stays readable. Pure but for the `read` function it is given, which
-may wait for the disk: run it on a thread.
+A batch whose checksum does not match is damaged, and so is everything from an invalid header to the next valid batch.
+So is a batch whose offset or leader epoch does not belong there: the checksum covers neither. Everything after the
+damage is valid and stays readable. No I/O except for the `read` function that it is given, which may wait for the disk:
+run it on a thread.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loss(msgspec.Struct, frozen=True, kw_only=True):
-    """Records that were durable and are gone: damage of which nothing is left."""
+    """Records that were durable and are gone: damage whose bytes are gone entirely."""
 
     path: str
     what: str
@@ -67,7 +67,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SegmentCheck:
-    """Checks one segment in small slices, so that others get their turn in between."""
+    """Checks one segment in small slices, so that other tasks run in between."""
 
     __slots__ = (
         "_before",
@@ -91,7 +91,8 @@ class SegmentCheck:
         *,
         begin: tuple[int, int] | None = None,
     ) -> None:
-        """`segment` is its base offset, `end_offset` that of the next one, or of the log. `epochs` do not change.
+        """`segment` is its base offset, `end_offset` the base offset of the next one, or the end of the log. `epochs`
+        do not change.
 
         `begin` is a position other than 0 to begin at, with the offset that belongs there.
         """
@@ -136,7 +137,7 @@ class SegmentCheck:
         )
 
     def _step_back(self) -> bool:
-        """Offsets are not part of the checksum: when this batch fits behind the one before last, the last is bad."""
+        """Offsets are not part of the checksum: if this batch fits after the last but one, the last batch is bad."""
         position, next_offset = self._before
         header = sound_header(self._read, self._position, self._size_bytes)
         if header is None or not next_offset < header.base_offset < self._next_offset:
@@ -167,7 +168,7 @@ class SegmentCheck:
 
 
 def sound_header(read: Read, position: int, size_bytes: int) -> BatchHeader | None:
-    """The header of the batch at `position`, if there is a sound one."""
+    """The header of the batch at `position`, if it is valid."""
     if position + HEADER_SIZE > size_bytes:
         return None
     head = read(HEADER_SIZE, position)
@@ -189,9 +190,9 @@ def next_sound_batch(
     *,
     bad_header: BatchHeader | None = None,
 ) -> tuple[int, int] | None:
-    """The position and base offset of the first sound batch behind a bad one at `position`; None when none is there.
+    """The position and base offset of the first valid batch after a bad one at `position`; None if there is none.
 
-    `bad_header` is the bad one's, when it looks right: most likely it also says where it ends.
+    `bad_header` is the bad batch's header if it looks valid: most likely it also says where that batch ends.
     """
 
     def base_offset_at(at: int) -> int | None:
@@ -221,10 +222,10 @@ def next_sound_batch(
 
 
 def repairs(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
-    """Whether these batches, of another replica, are what stood there: sound, and neither more nor less.
+    """Whether these batches, from another replica, are identical to the damaged ones: valid, and neither more nor less.
 
-    They are when the same leader wrote them, which their epochs tell: those of what stands around the damage. Where the
-    number of bytes is not known, the last of them has to end where the damage does.
+    They are when the same leader wrote them, which their epochs show: they must lie between the epochs before and after
+    the damage. If the number of bytes is not known, the last batch must end where the damage does.
     """
     if damage.has_known_size and len(batches) != damage.size_bytes:
         return False
@@ -245,10 +246,10 @@ def repairs(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
 
 
 def sound_part(batches: Buffer) -> tuple[int, int]:
-    """How many bytes of these whole batches, from the first on, are sound, and the offset behind them.
+    """How many bytes of these whole batches, from the first one, are valid, and the offset after them.
 
-    Only the next batch bears out an offset, which no checksum covers. So the last one is left out when there is a gap
-    before it, unless it is the only one.
+    An offset is confirmed only by the next batch, since no checksum covers it. So the last batch is left out if there
+    is a gap before it, unless it is the only batch.
     """
     end, next_offset = 0, -1
     before = end, next_offset

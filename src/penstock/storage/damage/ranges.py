@@ -1,4 +1,4 @@
-"""The damaged ranges of one log, as far as they are known: no reader gets the records in them.
+"""The damaged ranges of one log, as far as they are known: their records are not served.
 
 A check of a segment adds and removes them; so do a repair, a truncation and the deletion of records. Damaged
 segments are not compacted.
@@ -29,9 +29,9 @@ class DamagedRanges:
         return f"DamagedRanges({list(self._ranges)})"
 
     def bounds(self, segment: int, offset: int) -> tuple[int, int | None]:
-        """Between which positions of a segment, by its base offset, the sound batches around `offset` stand.
+        """The positions in a segment, given by its base offset, between which the valid batches around `offset` lie.
 
-        The second is None where they reach to the end of the segment.
+        The second is None if they reach to the end of the segment.
         """
         begin, end = 0, None
         for each in self._ranges:
@@ -44,11 +44,11 @@ class DamagedRanges:
         return begin, end
 
     def set_found(self, segment: int, found: Iterable[Damage]) -> None:
-        """A check of all of the segment with this base offset has found these, and no others."""
+        """A check of the whole segment with this base offset has found exactly these."""
         self._set([*(each for each in self._ranges if each.segment != segment), *found])
 
     def remember(self, known: Iterable[Damage], segment_sizes: dict[int, int], begin: int, end: int) -> None:
-        """Add what was known before a restart, as far as the log still has it.
+        """Add the damage known before a restart, as far as the log still has it.
 
         `segment_sizes` are the bytes of its segments by base offset; the log has the offsets from `begin` to `end`.
         """

@@ -1,7 +1,7 @@
-"""Whether the last bytes of a segment are a batch that is not written to its end yet, or one that is damaged.
+"""Whether the last bytes of a segment are a batch still being written, or a damaged batch.
 
-A write puts the bytes of a batch in their order, into zeros or behind the end of the file. A batch that is being
-written is therefore a beginning with nothing but zeros behind it. Pure but for the `read` function it is given.
+A write puts the bytes of a batch in order, into zeros or after the end of the file. A batch that is being written is
+therefore a prefix followed by nothing but zeros. No I/O except for the `read` function that it is given.
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ _WINDOW_BYTES: Final = 1 << 20
 
 
 def is_unfinished(read: Read, position: int, size_bytes: int) -> bool:
-    """Whether a batch from `position` on can be one that is being written. No sound batch is known to be there."""
+    """Whether the bytes from `position` can be a batch that is being written. No valid batch is known to be there."""
     end = _end_of_content(read, position, size_bytes)
     if end - position < HEADER_SIZE:
         return True
@@ -35,7 +35,7 @@ def is_unfinished(read: Read, position: int, size_bytes: int) -> bool:
 
 
 def _is_whole(read: Read, position: int, end: int, crc: int) -> bool:
-    """Whether the checksum matches with another length than the batch says: then that has changed."""
+    """Whether the checksum matches with another length than the header's: then the length is corrupt."""
     content = bytes(read(end - position - ATTRIBUTES_POSITION, position + ATTRIBUTES_POSITION))
     return any(crc32c(content + bytes(zeros)) == crc for zeros in range(_TRAILING_ZEROS_MAX + 1))
 

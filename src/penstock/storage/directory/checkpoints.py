@@ -1,6 +1,6 @@
 """Offset checkpoints of a data directory, in Kafka's text format: an offset for each of its partitions.
 
-Files `recovery-point-offset-checkpoint` (recovery need not look below), `log-start-offset-checkpoint` (records
+Files `recovery-point-offset-checkpoint` (recovery need not check records below), `log-start-offset-checkpoint` (records
 below were deleted), `replication-offset-checkpoint` (high watermarks) and `cleaner-offset-checkpoint` (compacted up to
 there, see `cleaner`), each:
 
@@ -9,7 +9,7 @@ there, see `cleaner`), each:
     orders 0 1042            topic, partition, offset
     orders 1 998
 
-They are replaced as a whole: a crash leaves the old one or the new one.
+They are replaced as a whole: a crash leaves the old file or the new one.
 """
 
 from collections.abc import Mapping

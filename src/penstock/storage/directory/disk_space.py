@@ -9,7 +9,7 @@ of clients and of followers are refused before the disk refuses everything.
         v
       FAILED         until the broker is restarted
 
-Pure: `server/broker/disk_watch.py` measures. Appends deduct their bytes from `room_bytes` in between, so that clients
+No I/O: `server/broker/disk_watch.py` measures. Appends deduct their bytes from `room_bytes` in between, so that clients
 cannot use up the reserve between two measurements, however fast they are.
 """
 
@@ -53,14 +53,14 @@ class DiskSpace:
         self.room_bytes = _UNLIMITED
         """The bytes that clients may still write before the next measurement."""
         self.failure: str | None = None
-        """Why the disk is of no use until the broker is restarted."""
+        """The reason why the disk is unusable until the broker is restarted."""
         self.news: Observers[()] = Observers()
         """Notified when the space should be measured now."""
         self._is_below_reserve = False
         self._refused_ms: float | None = None
 
     def measured(self, usage: Usage, reserve_bytes: int, now_ms: float) -> None:
-        """Take in what the file system says. Some more than the reserve must be free before writes resume."""
+        """Update the state from a measurement. Somewhat more than the reserve must be free before writes resume."""
         self.total_bytes, self.free_bytes = usage
         self.reserve_bytes = reserve_bytes
         wanted_bytes = resume_bytes(reserve_bytes) if self._is_below_reserve else reserve_bytes

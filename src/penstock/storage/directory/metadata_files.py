@@ -16,7 +16,7 @@
 
     {"version":0,"brokerEpoch":17}
 
-The epoch is the one that the broker was registered with, -1 when it never was (KIP-966). The next start renames it to
+The epoch is the broker's registration epoch, -1 if it never registered (KIP-966). The next start renames it to
 `.unregistered-start`, which stays until the broker has registered what the start found missing: a start after a crash
 in between still compares the logs with the inventory of that epoch.
 
@@ -72,13 +72,13 @@ def decode_uuid(text: str) -> bytes | None:
 
 
 def is_damaged_uuid(found: bytes, wanted: bytes) -> bool:
-    """Whether a UUID is another with one damaged character: two that were drawn differ in nearly all 22."""
+    """Whether a UUID equals another except for one damaged character: two random ones differ in nearly all 22."""
     pairs = zip(encode_uuid(found), encode_uuid(wanted), strict=True)
     return sum(one != other for one, other in pairs) == 1
 
 
 def restrict_access(files: FileSystem, directory: str) -> None:
-    """Let nobody else into a data directory, which an earlier version or somebody else has made."""
+    """Restrict a data directory, created by an earlier version or another program, to the broker's user."""
     try:
         previous_mode = files.restrict(directory)
     except OSError as error:

@@ -1,9 +1,9 @@
 """The offset checkpoints of a data directory, in memory and on disk: see `directory.checkpoints` for the files.
 
-The files go by the names of partitions, and a name can come to stand for another log: a topic is deleted and made
-again. Recovery would believe what they say of the old one, and take the records of the new one for damaged or
-deleted. So a log is made only after the files say nothing of its name, and a write that was prepared before that
-does not come through after it.
+The files are keyed by partition name, and a name can later refer to another log: a topic is deleted and recreated.
+Recovery would apply the old log's entries to the new one, and treat its records as damaged or deleted. So a log is
+created only after the files have no entry for its name, and a write that was prepared before that does not take effect
+after it.
 """
 
 import logging
@@ -28,17 +28,17 @@ _Offsets = dict[PartitionName, int]
 
 
 class OffsetCheckpoints:
-    """Only the event loop calls it, but for the writes that it prepares."""
+    """Only the event loop calls it, except for the writes that it prepares."""
 
     def __init__(self, files: FileSystem, directory: str, partitions: Collection[PartitionName]) -> None:
-        """Read the files; `partitions` are those that have a log: what the files say of others is forgotten."""
+        """Read the files; `partitions` are the partitions with a log: other entries are dropped."""
         self._files = files
         self._directory = directory
         found = {name: self.read(name) for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)}
-        # For each file the offsets it may hold, by the number of the write that would bring them there.
+        # For each file the offsets it may hold, by the number of the write that would put them there.
         self._may_hold: dict[str, dict[int, _Offsets]] = {name: {0: found[name]} for name in found}
         self.without_log: _Offsets = {}
-        """How far the logs went that are not there any more, unless their topics were deleted."""
+        """The end offsets of logs that no longer exist, unless their topics were deleted."""
         for offsets in (found[RECOVERY_POINTS], found[HIGH_WATERMARKS]):
             for partition in offsets.keys() - set(partitions):
                 self.without_log[partition] = max(offsets[partition], self.without_log.get(partition, 0))
@@ -54,11 +54,11 @@ class OffsetCheckpoints:
         self._newest_written = dict.fromkeys(found, 0)
 
     def read(self, name: str) -> _Offsets:
-        """The offsets in one of the files. One that cannot be read makes the start slower, never wrong."""
+        """The offsets in one of the files. An unreadable file makes the start slower, never wrong."""
         try:
             return read_offsets(self._files, f"{self._directory}/{name}") or {}
         except CorruptCheckpointFile as error:
-            _log.warning("%s/%s cannot be used: %s", self._directory, name, error)
+            _log.warning("Ignored %s/%s (%s): recovery takes longer", self._directory, name, error)
             return {}
 
     def forget(self, partition: PartitionName) -> None:
@@ -68,9 +68,9 @@ class OffsetCheckpoints:
         self.without_log.pop(partition, None)
 
     def erase(self, partition: PartitionName) -> None:
-        """Before a new log of this name is made: see that the files say nothing of an old one.
+        """Before a new log of this name is created: remove an old log's entries from the files.
 
-        Waits for the disk when they do, once for all that was forgotten. Raises `OSError`.
+        Waits for the disk if there are any, once for all forgotten entries. Raises `OSError`.
         """
         self.forget(partition)
         for name, offsets in self._all():

@@ -1,4 +1,4 @@
-"""How much room a data directory has, and how much of it single logs take that are not open.
+"""The free space of a data directory, and the space used by individual logs that are not open.
 
 Everything here waits for the disk: call it on a thread.
 """

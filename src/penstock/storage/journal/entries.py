@@ -1,18 +1,25 @@
-"""The format of a journal file: a header, then entries back to back. Pure; big-endian.
+"""The format of a journal file: a header, then entries back to back. Big-endian. No I/O.
 
     header   magic 8 bytes, version u16, 2 zeros, crc u32, number u64, nonce 16 bytes, directory id 16 bytes; zeros up
              to byte 512; the same once more
     entry    magic u32, crc u32, payload crc u32, payload bytes u32, round u64, index u32, count u32, topic id 16 bytes,
-             partition i32, leader epoch i32, base offset i64, end offset i64, kind u8, 3 zeros; then the payload
+             partition i32, leader epoch i32, base offset i64, end offset i64, kind u8, a zero, padding u16; then the
+             payload; after the last entry of a round as many zeros as its padding says
 
-All crcs are CRC-32C. That of an entry covers what is behind it up to the payload, and continues the crc of the file's
-header. A file is used again and again, with another number and nonce each time: what an earlier use left behind does
-not match, so it is never taken for an entry. Each entry can be checked by itself, so those behind a damaged one are
-found; and an entry whose payload is damaged still says whose it was.
+All crcs are CRC-32C. An entry's crc covers everything after it up to the payload, and continues the crc of the file's
+header. Files are reused, with a new number and nonce each time: leftovers of an earlier use do not match, so they are
+never taken for entries. Each entry can be checked individually, so the entries after a damaged one are found; and an
+entry whose payload is damaged still shows its partition.
 
-A header is durable before the first entry is written, and stands there twice: a torn write leaves one of the two sound.
-All entries of one write have the same round; each has its index in it, and how many there are. A round is written when
-the one before is durable. So only the last round can be torn by a power cut: whatever else is incomplete is damaged.
+A header is durable before the first entry is written, and is written twice: a torn write leaves one of the two valid.
+All entries of one write have the same round; each has its index in the round, and the number of entries. A round is
+written when the one before is durable. So only the last round can be torn by a power cut: anything else incomplete is
+damage.
+
+A round begins and ends at a block of the disk: no write touches a block whose entries are durable already. The first
+round begins after the header, at byte 1024, or 4096 if rounds are written directly. Each entry has the padding of its
+round, and the last entry includes it: so entries are back to back all the same. Nothing depends on the bytes of the
+padding. Rounds of an earlier version have no padding, and are read in the same way.
 """
 
 import enum
@@ -33,7 +40,7 @@ _HEADER: Final = struct.Struct(">8sH2xIQ16s16s")
 _HEADER_BODY: Final = struct.Struct(">Q16s16s")
 _PREFIX: Final = struct.Struct(">4sI")
 _COMPLETE: Final = struct.Struct(">Q8x")
-_BODY: Final = struct.Struct(">IIQII16siiqqB3x")
+_BODY: Final = struct.Struct(">IIQII16siiqqBxH")
 _COPY_BYTES: Final = 512
 HEADER_BYTES: Final = 2 * _COPY_BYTES
 ENTRY_BYTES: Final = _PREFIX.size + _BODY.size
@@ -41,26 +48,26 @@ ENTRY_BYTES: Final = _PREFIX.size + _BODY.size
 
 class Kind(enum.IntEnum):
     APPEND = 1
-    """The payload is the record batches from `base_offset` up to `end_offset`: the log ended at `base_offset`, and all
-    before that was durable, in the journal or in its segments.
+    """The payload is the record batches from `base_offset` up to `end_offset`: the log ended at `base_offset`, and
+    everything before was durable, in the journal or in its segments.
     """
     RESET = 2
-    """Entries of the partition before this one mean nothing: it was deleted, it starts over, or all of it is durable in
-    its segments and it is going to be truncated.
+    """Earlier entries of the partition are obsolete: it was deleted, it starts over, or all of it is durable in its
+    segments and it is going to be truncated.
     """
     START = 3
     """The first entry of a file; see `Start`."""
 
 
 class Start(NamedTuple):
-    """The first entry of a file, about the files before it. It stands where others have topic id and offsets."""
+    """The first entry of a file, about the files before it. It has these fields in place of topic id and offsets."""
 
     oldest_number: int
-    """Files with lower numbers mean nothing from here on."""
+    """Files with lower numbers are obsolete from here on."""
     complete_round: int
     """The last complete round of the files before: those between it and this one were torn by a crash."""
     file_count: int
-    """How many files the journal had. There are never fewer, for they are used again; 0 when it has stopped cleanly."""
+    """The number of files the journal had. It never shrinks, since files are reused; 0 after a clean stop."""
 
 
 _KINDS: Final = frozenset(Kind)
@@ -78,14 +85,14 @@ class Entry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     end_offset: int
     payload: Buffer = b""
     size_bytes: int = 0
-    """With the payload."""
+    """Includes the payload, and the padding after the last entry of a round."""
     is_sound: bool = True
-    """Whether the payload is what was written."""
+    """Whether the payload is intact."""
 
 
 class FileHeader(msgspec.Struct, frozen=True, gc=False):
     number: int
-    """Of this use of the file, higher each time: recovery reads the files in this order."""
+    """The number of this use of the file, higher each time: recovery reads the files in this order."""
     crc: int
     directory_id: bytes
 
@@ -95,7 +102,7 @@ class NotAJournal(Exception):
 
 
 def encode_header(number: int, nonce: bytes, directory_id: bytes) -> tuple[bytes, int]:
-    """The header of a file, and its crc, which those of the file's entries continue."""
+    """A file's header and its crc, which the crcs of the file's entries continue."""
     crc = crc32c(_HEADER_BODY.pack(number, nonce, directory_id))
     header = _HEADER.pack(MAGIC, VERSION, crc, number, nonce, directory_id)
     return 2 * header.ljust(_COPY_BYTES, b"\0"), crc
@@ -133,8 +140,9 @@ def encode_entry(  # noqa: PLR0917  names are paid for at each call
     end_offset: int,
     payload: Sequence[Buffer] = (),
     payload_bytes: int = 0,
+    padding_bytes: int = 0,
 ) -> bytes:
-    """The header of an entry, before its payload."""
+    """An entry's header, before its payload. `padding_bytes` is the padding of the round."""
     payload_crc = 0
     for part in payload:
         payload_crc = crc32c(part, payload_crc)
@@ -150,11 +158,14 @@ def encode_entry(  # noqa: PLR0917  names are paid for at each call
         base_offset,
         end_offset,
         kind,
+        padding_bytes,
     )
     return _PREFIX.pack(ENTRY_MAGIC, crc32c(body, header_crc)) + body
 
 
-def encode_start(header_crc: int, round_number: int, count: int, start: Start) -> bytes:
+def encode_start(
+    header_crc: int, round_number: int, count: int, start: Start, padding_bytes: int = 0
+) -> bytes:
     """The first of the `count` entries of a round."""
     return encode_entry(
         header_crc,
@@ -167,6 +178,7 @@ def encode_start(header_crc: int, round_number: int, count: int, start: Start) -
         -1,
         start.oldest_number,
         0,
+        padding_bytes=padding_bytes,
     )
 
 
@@ -184,8 +196,8 @@ def decode_entry(data: memoryview, position: int, header_crc: int) -> Entry | No
     magic, crc = _PREFIX.unpack_from(data, position)
     if magic != ENTRY_MAGIC or crc32c(data[position + _PREFIX.size : begin], header_crc) != crc:
         return None
-    payload_crc, size, number, index, count, topic_id, partition, epoch, base, end, kind = _BODY.unpack_from(
-        data, position + _PREFIX.size
+    payload_crc, size, number, index, count, topic_id, partition, epoch, base, end, kind, padding = (
+        _BODY.unpack_from(data, position + _PREFIX.size)
     )
     if kind not in _KINDS:
         return None
@@ -201,6 +213,6 @@ def decode_entry(data: memoryview, position: int, header_crc: int) -> Entry | No
         base_offset=base,
         end_offset=end,
         payload=payload,
-        size_bytes=ENTRY_BYTES + size,
+        size_bytes=ENTRY_BYTES + size + (padding if index + 1 == count else 0),
         is_sound=len(payload) == size and crc32c(payload) == payload_crc,
     )

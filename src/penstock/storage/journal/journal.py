@@ -1,14 +1,15 @@
 """The journal of a broker: a few preallocated files in which small appends to any partition become durable together.
 
-    <data>/.journal.<slot>     see `entries`; filled with zeros once, then used again and again
+    <data>/.journal.<slot>     see `entries`; filled with zeros once, then reused
 
-A round is one write and one sync for everything that came since the last one. The records stand in the segments too,
-through the page cache: those are what is read. The journal is read only after a crash, for what the segments have lost.
+A round is one durable write of all records that came since the previous round: bypassing the page cache if the kernel
+can (`direct`), else a write and a sync. The records are also in the segments, through the page cache: reads are served
+from there. The journal is read only after a crash, for records that the segments have lost.
 
     spare, with a durable header ──> current ──> full ──> checkpointed: the segments of all in it are synced ──> spare
 
-When there is no spare file the journal takes nothing for the moment, and segments are synced one by one: nobody waits
-for a checkpoint. Only the event loop calls it.
+While there is no spare file the journal accepts nothing, and segments are synced individually: no producer waits for a
+checkpoint. Only the event loop calls it.
 """
 
 import asyncio
@@ -17,11 +18,11 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from penstock.runtime.offload import Offload
+from penstock.storage.direct import AlignedBuffer
 from penstock.storage.errors import StorageError, StorageFailure
 from penstock.storage.files import Buffer, FileSystem
 from penstock.storage.journal.entries import (
     ENTRY_BYTES,
-    HEADER_BYTES,
     Kind,
     Start,
     encode_entry,
@@ -56,20 +57,24 @@ class Journal:
     ) -> None:
         """Waits for the disk: makes the first file if there is none. Raises `OSError`.
 
-        With `size_bytes` 0 it only keeps what was found, until that is recovered.
+        With `size_bytes` 0 it only keeps the files that were found, until they are recovered.
         """
         self._directory = directory
         self._offload = offload
         self._ring = ring
+        self._buffer = AlignedBuffer()
+        """The buffer that the kernel writes from."""
         self._when_free: list[Callable[[], None]] = []
         self._size_bytes = size_bytes
         self._found = found
         self._round = found.last_round
         self._complete_round = found.complete_round
-        self._files = JournalFiles(files, directory, found, new_nonce, directory_id)
+        self._files = JournalFiles(
+            files, directory, found, new_nonce, directory_id, is_direct=ring is not None
+        )
         self._live, self._spare = self._files.live, self._files.spare
         self._is_evidence = bool(found.damage)
-        """Whether the files that were found prove that records are lost, and nobody has registered that yet."""
+        """Whether the files that were found prove that records are lost, and this has not been registered yet."""
         self._resets: list[PartitionId] = []
         """Resets for the next round, before its records. Never more than there are partitions in the files."""
         self._task: asyncio.Task[bool] | None = None
@@ -78,13 +83,13 @@ class Journal:
         self._voiding: JournalFile | None = None
         """The file that is being made void: it may hold its former content, or the header of its next use."""
         self._refusal: OSError | None = None
-        """Why the last file could not be made."""
+        """The error that prevented the last file from being made."""
         self._position = 0
         """The position of the next write in the last live file; 0 when it was found and is only read."""
         self._is_closed = False
         self.failure: StorageFailure | None = None
         self.is_busy = False
-        """Whether a round is on its way to the disk."""
+        """Whether a round is being written."""
         if size_bytes and not self._live and not self._spare:
             self._spare.append(self._files.make(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
 
@@ -92,7 +97,7 @@ class Journal:
 
     @property
     def unrecovered(self) -> list[PartitionId]:
-        """The partitions that need a look after a crash, and did not have it yet."""
+        """The partitions that must be recovered after a crash, and have not been yet."""
         return list(self._found.pieces)
 
     def pieces_of(self, partition_id: PartitionId) -> Sequence[Piece]:
@@ -107,10 +112,10 @@ class Journal:
                     each.logs[log] = max(each.logs.get(log, 0), piece.end_offset)
 
     async def end_recovery(self, failed: Collection[PartitionId]) -> None:
-        """All is in segments, and synced, that was found and still has a log; but for the partitions that have failed.
-        If there was damage, the broker has registered that it lost records.
+        """Everything that was found and still has a log is in segments and synced, except for the failed partitions. If
+        there was damage, the broker has registered that it lost records.
 
-        The files that were found are free, from the oldest on up to one that a failed partition needs.
+        The files that were found are free, from the oldest up to the first that a failed partition needs.
         """
         self._is_evidence = False
         if self._files.missing_count:
@@ -131,7 +136,7 @@ class Journal:
                 await self._offload.run(partial(self._files.accept_missing, present))
             except OSError as error:
                 _log.warning(
-                    "Journal files cannot be renamed in %s: %s. The missing ones are reported again after a crash",
+                    "Cannot rename journal files in %s: %s. The missing ones will be reported again after a crash",
                     self._directory,
                     error.strerror,
                 )
@@ -139,7 +144,7 @@ class Journal:
     # -- rounds ---------------------------------------------------------------------------------------
 
     def forget(self, partition_id: PartitionId, log: JournaledLog | None = None) -> None:
-        """From the next round on, let nothing count that the journal has of this partition."""
+        """From the next round on, invalidate everything that the journal holds for this partition."""
         self._found.pieces.pop(partition_id, None)
         is_held = False
         for each in self._live:
@@ -154,9 +159,9 @@ class Journal:
     async def release_log(self, log: JournaledLog) -> None:
         """Hold nothing of this log that a recovery would use, so that its records may be truncated.
 
-        All that it has becomes durable in its segments. Raises `StorageError`, `StorageFailure`.
+        All its records become durable in its segments. Raises `StorageError`, `StorageFailure`.
         """
-        await self._require_written()  # an earlier try may have been given up before its entry was durable
+        await self._require_written()  # an earlier call may have been cancelled before its entry was durable
         while any(log in each.logs for each in self._live):
             end_offset = log.log_end_offset
             await sync_segments((log,), self._offload)
@@ -178,18 +183,32 @@ class Journal:
             )
 
     def begin_round(self, records: Sequence[JournalRecords], then: Callable[[], None]) -> int:
-        """Write a round and begin to sync it; gives how many of `records`, from the first on, are in it.
+        """Write a round and begin to sync it. Returns how many of `records`, from the first one, are in it.
 
         `then` is called when the round has ended: it is durable, or the journal has failed.
         """
-        try:
-            count = self._write_round(records)
-        except OSError as error:
-            self._fail_writing(error)
-            asyncio.get_running_loop().call_soon(then)
-            return len(records)
-        if self.is_busy:
-            self._sync(partial(self._ended, then))
+        if self._is_closed:
+            return 0
+        size_bytes = ENTRY_BYTES * (1 + len(self._resets))
+        if not self._has_room(size_bytes, records):
+            if not self._spare:
+                self._make_spare()
+                return 0
+            self._live.append(self._spare.popleft())
+            self._position = self._live[-1].entries_position
+        current = self._live[-1]
+        room_bytes = current.size_bytes - self._position - size_bytes
+        count = 0
+        for each in records:
+            room_bytes -= ENTRY_BYTES + each.size_bytes
+            if room_bytes < 0:
+                break
+            count += 1
+        position = self._position
+        buffers = self._encode(current, records[:count])
+        if self._position * 2 > current.size_bytes and not self._spare:
+            self._make_spare()
+        self._write(current, buffers, position, partial(self._ended, then))
         return count
 
     def when_free(self, then: Callable[[], None]) -> None:
@@ -197,7 +216,7 @@ class Journal:
         self._when_free.append(then)
 
     async def written(self) -> bool:
-        """Wait until all that is noted by now is durable. False if the journal has failed, or has no room.
+        """Wait until everything queued so far is durable. Returns False if the journal has failed, or has no room.
 
         Not for later rounds: while others write, they follow one another without a pause.
         """
@@ -217,56 +236,43 @@ class Journal:
         await free
 
     async def _room_made(self) -> bool:
-        """Wait for a file to go on in: one more than there should be, if none becomes free."""
+        """Wait for a file to continue in: an extra file, if none becomes free."""
         self._make_spare()
         if self._task is not None:
             await asyncio.wait([self._task])
         return bool(self._spare) or await self._add_file(is_needed=True)
 
-    def _write_round(self, records: Sequence[JournalRecords]) -> int:
-        if self._is_closed:
-            return 0
-        size_bytes = ENTRY_BYTES * (1 + len(self._resets))
-        if not self._has_room(size_bytes, records):
-            if not self._spare:
-                self._make_spare()
-                return 0
-            self._position = HEADER_BYTES
-            self._live.append(self._spare.popleft())
-        current = self._live[-1]
-        room_bytes = current.size_bytes - self._position - size_bytes
-        count = 0
-        for each in records:
-            room_bytes -= ENTRY_BYTES + each.size_bytes
-            if room_bytes < 0:
-                break
-            count += 1
-        self._write(current, records[:count])
-        if self._position * 2 > current.size_bytes and not self._spare:
-            self._make_spare()
-        return count
-
     def _has_room(self, size_bytes: int, records: Sequence[JournalRecords]) -> bool:
-        """Whether the current file takes so much and the first of the records, if there are any."""
-        if self._position <= HEADER_BYTES:
-            return self._position == HEADER_BYTES  # at the start of a file, whatever there is goes in
+        """Whether the current file has room for `size_bytes` and for the first of the records, if there are any."""
+        if not self._position:
+            return False
+        if self._position == self._live[-1].entries_position:
+            return True  # at the start of a file, any size is accepted
         records_bytes = ENTRY_BYTES + records[0].size_bytes if records else 0
         return self._position + size_bytes + records_bytes <= self._live[-1].size_bytes
 
-    def _write(self, current: JournalFile, records: Sequence[JournalRecords]) -> None:
-        is_first = self._position == HEADER_BYTES
+    def _encode(self, current: JournalFile, records: Sequence[JournalRecords]) -> list[Buffer]:
+        """The next round: whole blocks."""
+        is_first = self._position == current.entries_position
         resets, self._resets = self._resets, []
         complete_round, self._round = self._complete_round, self._round + 1
         crc, number = current.header_crc, self._round
         count = is_first + len(resets) + len(records)
+        size_bytes = ENTRY_BYTES * count + sum([each.size_bytes for each in records])
+        padding_bytes = -size_bytes % current.block_bytes
         buffers: list[Buffer] = []
         index = 0
         if is_first:
             oldest = next(each.number for each in self._live if each is not self._voiding)
-            buffers.append(encode_start(crc, number, count, Start(oldest, complete_round, self._files.count)))
+            start = Start(oldest, complete_round, self._files.count)
+            buffers.append(encode_start(crc, number, count, start, padding_bytes))
             index = 1
         for partition_id in resets:
-            buffers.append(encode_entry(crc, Kind.RESET, number, index, count, *partition_id, -1, 0, 0))
+            buffers.append(
+                encode_entry(
+                    crc, Kind.RESET, number, index, count, *partition_id, -1, 0, 0, (), 0, padding_bytes
+                )
+            )
             index += 1
         for each in records:
             topic_id, partition = each.log.partition_id
@@ -284,15 +290,35 @@ class Journal:
                     each.end_offset,
                     each.buffers,
                     each.size_bytes,
+                    padding_bytes,
                 )
             )
             index += 1
             buffers += each.buffers
             current.logs[each.log] = each.end_offset
-        current.file.write(buffers, self._position)
-        self._position += sum(map(len, buffers))
-        self._complete_round = number  # when the next one is written, which waits for this
+        if padding_bytes:
+            buffers.append(bytes(padding_bytes))
+        self._position += size_bytes + padding_bytes
+        self._complete_round = number  # valid when the next round is written, which waits for this one
+        return buffers
+
+    def _write(self, current: JournalFile, buffers: Sequence[Buffer], position: int, ended: Ended) -> None:
         self.is_busy = True
+        # ext4 before 91562895f803 (2023) may end a direct write that lengthens a file before its size is durable.
+        direct = current.direct if self._position <= current.size_bytes else None
+        ring = self._ring
+        try:
+            if ring is not None and direct is not None:
+                size_bytes = self._buffer.fill(buffers)
+                ring.watch()
+                if ring.write(direct, self._buffer.address, size_bytes, position, ended):
+                    return
+            current.file.write(buffers, position)
+        except OSError as error:
+            self._fail_writing(error)
+            asyncio.get_running_loop().call_soon(ended, error)
+            return
+        self._sync(ended)
 
     def _sync(self, ended: Ended) -> None:
         file = self._live[-1].file
@@ -313,10 +339,10 @@ class Journal:
             each()
 
     def fail(self, failure: StorageFailure) -> None:
-        """Take no more writes, of any log: what is on the disk is no longer known."""
+        """Accept no more writes, for any log: the state of the disk is unknown."""
         if self.failure is None:
             self.failure = failure
-            _log.error("all partitions are offline for writes: %s", failure)
+            _log.error("All partitions are offline for writes: %s", failure)
 
     def _fail_writing(self, error: OSError) -> None:
         self.fail(
@@ -336,10 +362,10 @@ class Journal:
     def _made_spare(self, task: "asyncio.Task[bool]") -> None:
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("Cannot free a journal file: %s", error)
+            _log.error("Cannot free a journal file in %s: %s", self._directory, error)
 
     async def _make_spare_file(self) -> bool:
-        """Make a file, or free the oldest one; whether there is one to use then. Never two of these at once."""
+        """Make a file, or free the oldest one. Returns True if there is one to use then. Never two of these at once."""
         if self._spare or (len(self._live) < _FILES_MAX and await self._add_file()):
             return True
         return await self._checkpoint_oldest()
@@ -353,23 +379,27 @@ class Journal:
                     await self._offload.run(partial(self._files.make, size_bytes, is_needed=is_needed))
                 )
             except OSError as error:
-                _log.warning("Cannot make another journal file: %s", error.strerror)
+                _log.warning(
+                    "Cannot allocate a journal file in %s: %s; partitions are synced individually",
+                    self._directory,
+                    error.strerror,
+                )
                 self._refusal = error
                 return False
         return True
 
     async def _checkpoint_oldest(self) -> bool:
-        """Sync the segments of all that the oldest file holds, so that it can be used again; whether it can."""
+        """Sync the segments of all logs in the oldest file, so that it can be reused. Returns True if it can be."""
         async with self._making:
             if len(self._live) - bool(self._position) < 1:
                 return False
             oldest = self._live[0]
             if oldest.partitions or self._is_evidence:
-                return False  # something in it could not be recovered, or a crash would hide what is lost: it is kept
+                return False  # kept: its records were not all recovered, or it is evidence of lost records
             unsynced = [log for log, end_offset in oldest.logs.items() if not _is_needless(log, end_offset)]
             await sync_segments([log for log in unsynced if log.failure is None], self._offload)
             if not all(_is_needless(log, end_offset) for log, end_offset in oldest.logs.items()):
-                return False  # what it has may be nowhere else
+                return False  # it may hold the only copy
             # It stays among the live ones until its header is durable: a truncation of a log in it needs an entry.
             self._voiding = oldest
             try:
@@ -383,11 +413,11 @@ class Journal:
             if self._size_bytes:
                 self._spare.append(oldest)
             else:
-                oldest.file.close()
+                oldest.close()
         return True
 
     async def close(self, *, is_clean: bool) -> None:
-        """After a clean stop nothing of it means anything: what it held is in the segments, and synced."""
+        """After a clean stop its content is obsolete: the records are in the segments, and synced."""
         self._is_closed = True
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -400,7 +430,7 @@ class Journal:
             except OSError as error:
                 _log.warning("Cannot close the journal in %s: %s", self._directory, error.strerror)
         for each in files:
-            each.file.close()
+            each.close()
 
 
 def _ignore() -> None:
@@ -421,6 +451,6 @@ def _ended_on_thread(ended: Ended, _: object, error: BaseException | None) -> No
 
 
 def _is_needless(log: JournaledLog, end_offset: int) -> bool:
-    """Whether recovery needs nothing below `end_offset` that a file of the journal holds of this log."""
+    """Whether recovery needs nothing below `end_offset` that a journal file holds for this log."""
     is_durable = log.segments_durable_offset >= min(end_offset, log.log_end_offset)
     return log.is_closed or (log.failure is None and is_durable)

@@ -1,10 +1,12 @@
-"""The files of a journal: made once, filled with zeros, then used again and again."""
+"""The files of a journal: created once, filled with zeros, then reused."""
 
 import errno
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from penstock.storage.direct import DIRECT_BLOCK_BYTES, open_direct
 from penstock.storage.errors import StorageFailure
 from penstock.storage.files import File, FileSystem
 from penstock.storage.journal.entries import HEADER_BYTES, Start, encode_header, encode_start
@@ -18,6 +20,8 @@ from penstock.storage.journal.reading import (
 )
 from penstock.storage.sync import Syncable
 
+BLOCK_BYTES = 512
+"""Of rounds that are written through the page cache."""
 _ZEROS = bytes(1 << 20)
 _FREE_PART = 10
 """No file is made that would leave less than this part of the disk free, unless nothing else helps."""
@@ -38,18 +42,46 @@ class JournaledLog(Syncable, Protocol):
 
 
 class JournalFile:
-    __slots__ = ("file", "header_crc", "logs", "number", "partitions", "path", "size_bytes")
+    __slots__ = (
+        "block_bytes",
+        "direct",
+        "entries_position",
+        "file",
+        "header_crc",
+        "logs",
+        "number",
+        "partitions",
+        "path",
+        "size_bytes",
+    )
 
     def __init__(self, path: str, file: File, size_bytes: int) -> None:
         self.path = path
         self.file = file
-        self.size_bytes = size_bytes
+        self.size_bytes = size_bytes - size_bytes % DIRECT_BLOCK_BYTES
+        self.block_bytes = BLOCK_BYTES
+        self.entries_position = max(HEADER_BYTES, BLOCK_BYTES)
+        """The position of its first round."""
+        self.direct: int | None = None
+        """The descriptor for rounds that the kernel writes; None if it cannot."""
         self.number = NO_NUMBER
         self.header_crc = 0
         self.logs: dict[JournaledLog, int] = {}
-        """Of which logs it holds records, and up to which offset."""
+        """The logs whose records it holds, and up to which offset."""
         self.partitions: set[PartitionId] = set()
         """Found in it at the start, and not recovered yet."""
+
+    def open_direct(self) -> None:
+        """Waits for the disk. Only while the file's content is obsolete."""
+        if self.direct is None and self.size_bytes and (direct := open_direct(self.file)) is not None:
+            self.direct = direct
+            self.block_bytes = self.entries_position = DIRECT_BLOCK_BYTES
+
+    def close(self) -> None:
+        self.file.close()
+        if self.direct is not None:
+            os.close(self.direct)
+            self.direct = None
 
 
 class JournalFiles:
@@ -62,8 +94,10 @@ class JournalFiles:
         found: FoundJournal,
         new_nonce: Callable[[], bytes],
         directory_id: bytes,
+        *,
+        is_direct: bool = False,
     ) -> None:
-        """Waits for the disk. Raises `OSError`.
+        """Waits for the disk. Raises `OSError`. `is_direct`: open them past the page cache too, where that is possible.
 
         The files from the first that a recovery needs on are kept until it is done; the others may be used. Damage is
         evidence of lost records: all files that may hold it are kept.
@@ -72,6 +106,7 @@ class JournalFiles:
         self._directory = directory
         self._new_nonce = new_nonce
         self._directory_id = directory_id
+        self._is_direct = is_direct
         self._last_number = found.last_number
         self._paths: set[str] = set()
         self.live: deque[JournalFile] = deque()
@@ -106,29 +141,29 @@ class JournalFiles:
 
     @property
     def count(self) -> int:
-        """How many there should be, with one that is neither in use nor free at the moment."""
+        """How many files there should be, including a file that is neither in use nor free at the moment."""
         return len(self._paths) + self.missing_count
 
     def make(self, size_bytes: int, *, is_needed: bool = False) -> JournalFile:
-        """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used.
+        """A file of zeros that are on the disk: space that is only reserved costs an extra sync when it is used.
 
-        Waits for the disk; never two at once. A file has its name only when it has its header: whatever else has such a
-        name is damaged.
+        Waits for the disk; never two at once. A file gets its name only after it has its header: any other file with
+        such a name is damaged.
         """
         usage = self._files.usage(self._directory)
         if not is_needed and usage.free_bytes - size_bytes < usage.total_bytes // _FREE_PART:
             raise OSError(errno.ENOSPC, "little room is left, and records need it more")
         path = self._free_path()
         file = self._files.open(path + TEMPORARY, create=True)
+        made = JournalFile(path, file, size_bytes)
         try:
-            for position in range(0, size_bytes, len(_ZEROS)):
-                file.write((_ZEROS[: size_bytes - position],), position)
-            made = JournalFile(path, file, size_bytes)
+            for position in range(0, made.size_bytes, len(_ZEROS)):
+                file.write((_ZEROS[: made.size_bytes - position],), position)
             self.begin_use(made)
             self._files.rename(path + TEMPORARY, path)
             self._files.sync_dir(self._directory)
         except OSError:
-            file.close()
+            made.close()
             raise
         self._paths.add(path)
         return made
@@ -155,29 +190,31 @@ class JournalFiles:
             journal_file.path = path
 
     def begin_use(self, journal_file: JournalFile) -> None:
-        """Make what it holds void, durably. Waits for the disk; never two at once."""
+        """Invalidate its content, durably. Waits for the disk; never two at once."""
         self._last_number += 1
         number = self._last_number
         header, journal_file.header_crc = encode_header(number, self._new_nonce(), self._directory_id)
         journal_file.file.write((header,), 0)
         journal_file.file.sync()
+        if self._is_direct:
+            journal_file.open_direct()
         journal_file.number = number
 
     def make_void(self, last: JournalFile, last_round: int) -> None:
-        """Let a file say that nothing before it means anything. Waits for the disk."""
+        """Mark a file so that everything before it is obsolete. Waits for the disk."""
         self.begin_use(last)
         start = Start(last.number, last_round, file_count=0)
-        last.file.write((encode_start(last.header_crc, last_round + 1, 1, start),), HEADER_BYTES)
+        last.file.write((encode_start(last.header_crc, last_round + 1, 1, start),), last.entries_position)
         last.file.sync()
 
     def remove(self, last_round: int) -> None:
         """Remove all files, none of which is needed any more. Waits for the disk. Raises `OSError`.
 
-        Oldest first, durably: the last one says that the others mean nothing, and are not missed.
+        Oldest first, durably: the last file says that the others are obsolete, so that they are not reported missing.
         """
         if self.spare:
             self.make_void(self.spare[-1], last_round)
         for each in self.spare:
-            each.file.close()
+            each.close()
             self._files.remove(each.path)
             self._files.sync_dir(self._directory)

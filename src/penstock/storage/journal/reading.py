@@ -1,6 +1,6 @@
-"""Reading a journal after a crash: what it holds for each partition, and what in it is torn or damaged.
+"""Reads a journal after a crash: its records for each partition, and the torn or damaged parts.
 
-Files are read in the order of their numbers. Entries that a later one has reset are left out.
+Files are read in the order of their numbers. Entries that a later RESET invalidates are left out.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -25,11 +25,11 @@ from penstock.storage.journal.entries import (
 
 PREFIX = ".journal."
 TEMPORARY = ".tmp"
-"""Behind the name of a file that is being made; all others end in a number."""
+"""The suffix of a file that is being created; all others end in a number."""
 
 
 NO_NUMBER = -1
-"""Of a file whose header cannot be read."""
+"""The number of a file whose header cannot be read."""
 
 
 class PartitionId(NamedTuple):
@@ -38,7 +38,7 @@ class PartitionId(NamedTuple):
 
 
 class Piece(msgspec.Struct, gc=False):
-    """Records of one partition: those of the batches in `records` that lie below `end_offset`."""
+    """Records of one partition: the batches in `records` that lie below `end_offset`."""
 
     file_number: int
     leader_epoch: int
@@ -46,7 +46,7 @@ class Piece(msgspec.Struct, gc=False):
     end_offset: int
     records: Buffer
     is_damaged: bool = False
-    """The journal had records here that it has no more."""
+    """The journal had records here that are lost."""
 
 
 class FoundFile(msgspec.Struct, frozen=True):
@@ -72,11 +72,11 @@ class FoundJournal(msgspec.Struct):
     files: list[FoundFile] = msgspec.field(default_factory=list)
     """In the order of their numbers."""
     written: set[int] = msgspec.field(default_factory=set)
-    """The numbers of those that hold entries that mean something, or may."""
+    """The numbers of the files that hold valid entries, or may."""
     pieces: dict[PartitionId, list[Piece]] = msgspec.field(default_factory=dict)
     damage: list[JournalDamage] = msgspec.field(default_factory=list)
     missing_count: int = 0
-    """How many files were removed."""
+    """The number of files that were removed."""
     last_number: int = 0
     last_bytes: int = 0
     """The position at which the entries of the last file end."""
@@ -100,8 +100,8 @@ def read_journal(
 ) -> FoundJournal:
     """Read the journal files of a data directory. Waits for the disk.
 
-    `headers_only`: after a clean stop nothing in them means anything any more. Raises `DirectoryMismatch` for a file of
-    another directory than the one with `directory_id`.
+    `headers_only`: after a clean stop their content is obsolete. Raises `DirectoryMismatch` for a file of a directory
+    other than `directory_id`.
     """
     found = FoundJournal()
     written: list[_File] = []
@@ -143,7 +143,7 @@ def _require_own(path: str, header: FileHeader, directory_id: bytes | None) -> N
 
 
 def find_entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
-    """All entries of a file, and where they begin."""
+    """All entries of a file, and their positions."""
     entries: list[tuple[int, Entry]] = []
     position = HEADER_BYTES
     content: bytes | None = None
@@ -214,7 +214,7 @@ def _note_rounds(found: FoundJournal, files: Sequence[_File]) -> set[int]:
 
 
 def _find_damage(found: FoundJournal, files: Sequence[_File], torn: Collection[int]) -> None:
-    """Note the first place in each file that lacks something of a round that was complete."""
+    """Record the first position in each file that lacks a part of a complete round."""
     for path, position in _damaged_places(files, torn):
         if path not in {each.path for each in found.damage}:
             found.damage.append(JournalDamage(path, position, f"is damaged at byte {position}"))
@@ -229,7 +229,8 @@ def _damaged_places(files: Sequence[_File], torn: Collection[int]) -> Iterator[t
             yield file.path, position  # later ones were used
         for begin, entry in file.entries:
             if _is_missing_between(before, entry, torn):
-                yield (file.path, position) if begin != position or before is None else end_before
+                is_behind = begin == position or entry.kind is Kind.START
+                yield end_before if is_behind and before is not None else (file.path, position)
             elif not entry.is_sound and entry.round not in torn:
                 yield file.path, begin
             before = entry
@@ -238,7 +239,7 @@ def _damaged_places(files: Sequence[_File], torn: Collection[int]) -> Iterator[t
 
 
 def _is_missing_between(before: Entry | None, entry: Entry, torn: Collection[int]) -> bool:
-    """Whether an entry of a round that was complete should stand between these two."""
+    """Whether an entry of a round that was complete should lie between these two."""
     if before is None:
         return entry.kind is not Kind.START
     if before.round == entry.round:
@@ -274,7 +275,7 @@ def _apply(found: FoundJournal, file_number: int, entry: Entry) -> None:
 
 
 def _below(pieces: list[Piece], end_offset: int) -> list[Piece]:
-    """The pieces that are left after a truncation to `end_offset`."""
+    """The pieces that remain after a truncation to `end_offset`."""
     kept = [each for each in pieces if each.base_offset < end_offset]
     for each in kept:
         each.end_offset = min(each.end_offset, end_offset)
@@ -282,10 +283,11 @@ def _below(pieces: list[Piece], end_offset: int) -> list[Piece]:
 
 
 def first_unsynced(pieces: Sequence[Piece], committed_offset: int, *, is_damaged: bool) -> int | None:
-    """From which offset on the segments of a partition need not be durable, by what the journal has of it.
+    """The offset from which the segments of a partition may not be durable, judging by the journal.
 
-    Records are journaled when all before them is durable. So the segments were synced up to a piece that does not begin
-    where the one before ends, and up to what was committed behind the last piece; unless pieces may have been lost.
+    Records are journaled when everything before them is durable. So the segments were synced up to a piece that does
+    not begin where the previous one ends, and up to the offset committed after the last piece; unless pieces may have
+    been lost.
     """
     if not pieces:
         return None
@@ -303,7 +305,7 @@ def first_unsynced(pieces: Sequence[Piece], committed_offset: int, *, is_damaged
 
 
 def _check_count(found: FoundJournal, directory: str, starts: Sequence[Start]) -> None:
-    """A file that is missing may have had anything in it. Files are numbered from 0 in their names."""
+    """A missing file may have held any records. Files are numbered from 0 in their names."""
     slots = [slot_of(each.path) for each in found.files]
     count = max([starts[-1].file_count, *(slot + 1 for slot in slots)]) if starts else 0
     if starts and starts[-1].file_count and len(slots) < count:

@@ -1,4 +1,4 @@
-"""The records of one log on their way into the journal: collected as they are appended, then part of a round."""
+"""The records of one log for the journal: collected as they are appended, then written in a round."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,13 @@ import msgspec
 
 from penstock.storage.files import Buffer
 from penstock.storage.journal.journal_file import JournaledLog
-from penstock.storage.storable_batch import StorableBatch
 
 JOURNAL_BYTES_MAX = 64 << 10
-"""A log puts no more into one round of the journal: of more, the bytes cost more than a sync of its own."""
+"""A log puts no more than this into one journal round: above it, the bytes cost more than a separate sync."""
 
 
 class JournalRecords(msgspec.Struct, eq=False):
-    """All that was appended to a log from `base_offset` on."""
+    """All records appended to a log from `base_offset` on."""
 
     log: JournaledLog
     base_offset: int
@@ -24,12 +23,8 @@ class JournalRecords(msgspec.Struct, eq=False):
     leader_epoch: int = 0
     generation: int = 0
 
-    def add(self, batches: Sequence[StorableBatch]) -> bool:
-        """Whether that is not too much for the journal."""
-        if len(batches) == 1:
-            self.buffers.append(batches[0].data)
-            self.size_bytes += batches[0].size_bytes
-        else:
-            self.buffers += [batch.data for batch in batches]
-            self.size_bytes += sum([batch.size_bytes for batch in batches])
+    def add(self, buffers: Sequence[Buffer]) -> bool:
+        """Returns True if the records still fit into a journal round."""
+        self.buffers += buffers
+        self.size_bytes += len(buffers[0]) if len(buffers) == 1 else sum(map(len, buffers))
         return self.size_bytes <= JOURNAL_BYTES_MAX

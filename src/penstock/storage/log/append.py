@@ -1,7 +1,7 @@
-"""Appends of a leader: from the bytes that came over the wire to batches that are stored.
+"""Appends of a leader: from the bytes of a request to stored batches.
 
-They are checked and rewritten where need be, each producer is asked whether it may append them, and they get their
-offsets. What one turn of the event loop brings is stored with one write where that can be.
+Batches are validated, rewritten if needed, checked against their producer's state, and get their offsets. The appends
+of one turn of the event loop are stored with a single write if possible.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,12 +31,13 @@ from penstock.storage.producers.state import Duplicate
 from penstock.storage.producers.transaction_permit import TransactionPermit
 from penstock.storage.storable_batch import StorableBatch
 
+_AS_IT_IS = Rewrite.NONE  # in Python 3.11 it takes a call to get a member of an enum
 HERE_BYTES_MAX = 2 * 1024 * 1024
 """Larger batches of clients are checked on a thread: the loop is held for some milliseconds."""
 
 
 class Append(Protocol):
-    """Checked batches, which are stored together or not at all, and what permits that."""
+    """Checked batches, which are stored together or not at all, and their permit."""
 
     batches: list[StorableBatch]
     is_from_client: bool
@@ -44,11 +45,11 @@ class Append(Protocol):
     appended: Appended | None
     """The offsets of the records, once the log has appended them."""
     refusal: LogError | None
-    """Why it has not taken them."""
+    """The reason why the log has refused them."""
 
 
 class Checked:
-    """Batches that were checked by these rules, and may be stored while they hold."""
+    """Batches that were checked by these rules, and may be stored while the rules apply."""
 
     __slots__ = ("batches", "rules")
 
@@ -58,7 +59,7 @@ class Checked:
 
 
 class Appender:
-    """Appends to one log as its leader, by the settings that its topic has at the time."""
+    """Appends to one log as its leader, by its topic's current settings."""
 
     __slots__ = ("_config", "_rules", "_rules_here", "log")
 
@@ -79,10 +80,10 @@ class Appender:
     def prepare(
         self, records: Buffer, now_ms: int, *, is_from_client: bool = True, checked: Checked | None = None
     ) -> list[StorableBatch]:
-        """Check records, for `append_each`: one batch of a client. Raises `AppendRejected`.
+        """Check records for `append_each`: one batch from a client. Raises `AppendRejected`.
 
-        A client's batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and give what it
-        gives as `checked`.
+        A client's batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and pass its
+        result as `checked`.
         """
         if self._config is not self.log.config:
             self._take_settings()
@@ -99,14 +100,14 @@ class Appender:
         return partial(check_produced, records, self._current_rules(), now_ms)
 
     def append_each(self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int) -> None:
-        """Store prepared appends, with one write where that can be. Each gets its own outcome."""
+        """Store prepared appends, with a single write if possible. Each gets its own outcome."""
         producer_ids: set[int] = set()
         begin = 0
         for number, append in enumerate(appends):
             producer_id = append.batches[0].header.producer_id
             if producer_id == NO_PRODUCER_ID:
                 continue
-            if producer_id in producer_ids:  # it is judged by what it wrote before
+            if producer_id in producer_ids:  # it is checked against its earlier appends
                 self._store_each(appends[begin:number], leader_epoch, now_ms)
                 begin = number
                 producer_ids.clear()
@@ -115,8 +116,8 @@ class Appender:
         self._store_each(appends[begin:], leader_epoch, now_ms)
 
     def _judge(self, append: Append, leader_epoch: int) -> None:
-        """Give an append of a producer its outcome if it is not to be stored: it is refused, or a retry."""
-        if self.log.failure is not None:  # `_store_each` gives it
+        """Set the outcome of a producer's append that is not to be stored: it is refused, or a retry."""
+        if self.log.failure is not None:  # `_store_each` reports it
             return
         try:
             duplicate = check_producers(
@@ -185,7 +186,7 @@ def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Chec
 
 
 def prepare_own(records: Buffer, rules: ValidationRules, now_ms: int) -> list[StorableBatch]:
-    """Validate what the broker itself appends: one or more batches. Raises `AppendRejected`."""
+    """Validate batches that the broker itself appends, one or more. Raises `AppendRejected`."""
     parts = tuple(_split(records))
     return [prepare_produced(part, rules, now_ms, is_from_client=False) for part in parts]
 
@@ -193,14 +194,14 @@ def prepare_own(records: Buffer, rules: ValidationRules, now_ms: int) -> list[St
 def prepare_produced(
     batch: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool = True
 ) -> StorableBatch:
-    """Validate the batch that a leader was given.
+    """Validate a batch appended by the leader.
 
     Its data is writable and its offset is not assigned yet. Raises `AppendRejected`, or `CheckElsewhere` where the
     rules say so.
     """
     try:
         validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)
-        data = batch if validated.rewrite is Rewrite.NONE else rewrite_batch(batch, validated, rules)
+        data = batch if validated.rewrite is _AS_IT_IS else rewrite_batch(batch, validated, rules)
     except InvalidBatch as error:
         raise AppendRejected(error.code, error.message, error.record_errors) from None
     header = validated.header
@@ -225,9 +226,9 @@ def _split(records: Buffer) -> Iterator[memoryview]:
 
 
 def assign_offsets(batches: Sequence[StorableBatch], next_offset: int, leader_epoch: int) -> None:
-    """Give the batches their offsets, in place: the checksum does not cover them."""
+    """Assign offsets to the batches, in place: the checksum does not cover them."""
     for batch in batches:
-        # One call for both: the length stands between them, and stays.
+        # One call for both: the length lies between them, and is unchanged.
         PLACE.pack_into(batch.data, 0, next_offset, batch.size_bytes - LOG_OVERHEAD, leader_epoch)
         batch.base_offset = next_offset
         batch.last_offset = next_offset + batch.header.last_offset_delta

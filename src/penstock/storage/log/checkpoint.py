@@ -1,6 +1,6 @@
-"""Checkpoints of a log, by which a recovery may begin at the end that the log has now.
+"""Checkpoints of a log, which let a recovery begin at the log's current end.
 
-What blocks is handed out as a job, to be run on a thread and given to `finish`.
+Blocking work is handed out as a job, to be run on a thread and then passed to `finish`.
 """
 
 import logging
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class LogCheckpoint:
-    """A client of one log, without a state of its own. Only the event loop calls it."""
+    """A client of one log, without separate state. Only the event loop calls it."""
 
     __slots__ = ("_log",)
 
@@ -25,7 +25,7 @@ class LogCheckpoint:
         self._log = log
 
     def begin(self, *, is_without_producers: bool = False) -> CheckpointJob | None:
-        """A job that lets recovery start at the present end; None when it already may, or cannot.
+        """A job that lets recovery start at the present end; None if it already can, or never can.
 
         `is_without_producers`: recovery reads them from the last snapshot on. Raises `OSError` when the files cannot be
         opened.
@@ -36,11 +36,11 @@ class LogCheckpoint:
             return None
         if log.producers.unverified_from is not None and not is_without_producers:
             chain.count_anew()
-            return None  # what is not verified must not be written down as if it were
+            return None  # unverified state must not be saved as if it were verified
         index_paths = self._save_indexes()
         if index_paths is None:
             self._make_room()
-            return None  # recovery rebuilds the indexes as long as it starts below them
+            return None  # recovery rebuilds the indexes if it starts below them
         sync = log.begin_sync()
         contents: dict[str, Encode] = {}
         if not is_without_producers:
@@ -54,7 +54,7 @@ class LogCheckpoint:
         )
 
     def _save_indexes(self) -> list[str] | None:
-        """Save the indexes from the recovery point on; gives their files, None when one could not be saved."""
+        """Save the indexes from the recovery point on. Returns their files, None when one could not be saved."""
         chain = self._log.chain
         index_paths: list[str] = []
         for segment in chain.segments[chain.number_of(self._log.recovery_point) :]:
@@ -65,14 +65,14 @@ class LogCheckpoint:
         return index_paths
 
     def finish(self, job: CheckpointJob, error: OSError | None = None) -> None:
-        """The job ran: move the recovery point, which the store then writes down."""
+        """The job ran: move the recovery point, which the store then saves."""
         log = self._log
         if log.finish_sync(job.sync, error):
-            log.notify_durable()  # a sync that ends later makes nothing more durable, and would notify nobody
+            log.notify_durable()  # a sync that ends later makes nothing more durable, and would not notify
         if log.is_closed:
             return
         if job.error is not None:
-            _log.warning("Checkpoint of %s failed (%s): recovery would take longer", log.directory, job.error)
+            _log.warning("Checkpoint of %s failed (%s): recovery takes longer", log.directory, job.error)
             self._make_room()
         is_void = error is not None or job.error is not None or job.sync.generation != log.generation
         if is_void or (log.producers.unverified_from is not None and not job.is_without_producers):
@@ -85,16 +85,16 @@ class LogCheckpoint:
             log.delete_below_start()
 
     def _make_room(self) -> None:
-        """Delete the segments below the start though no snapshot can be written: a full disk, which would stay full,
-        is worse than not to know a producer that wrote nothing since, and only after a crash.
+        """Delete the segments below the start though no snapshot can be written: a full disk, which would stay full, is
+        worse than losing, only after a crash, a producer that wrote nothing since.
         """
         chain = self._log.chain
         chain.delete_oldest(chain.number_of(self._log.log_start_offset))
 
     def begin_close(self) -> CheckpointJob | None:
-        """A job after which the next opening need not recover; None when there is nothing to do. `Log.abandon` follows.
+        """A job after which the next start need not recover the log; None if nothing is to be done. Then `Log.abandon`.
 
-        A log that has failed stays as it is.
+        A log that has failed is left unchanged.
         """
         log = self._log
         if log.failure is not None:

@@ -40,7 +40,7 @@ class ColdRead:
         begin: int,
         end: int | None,
     ) -> None:
-        """`end_offset` and `begin` as in `cut_batches`; nothing at `end` or behind it is looked at."""
+        """`end_offset` and `begin` as in `cut_batches`; nothing at or after `end` is read."""
         self._cache = cache
         self._segment = segment
         self._handle: Handle = cache.pin(segment.log_path)
@@ -72,10 +72,10 @@ class ColdRead:
                 raise LogCorrupt(
                     f"{self._handle.path} is damaged: run `penstock log verify` on the partition"
                 ) from None
-        return None if cut is None else sound(cut)  # what comes from the disk may have rotted there
+        return None if cut is None else sound(cut)  # data from the disk may be corrupt
 
     def end(self, *, is_current: bool) -> None:
-        """Give back what was borrowed; on the loop, whether the read succeeded or not.
+        """Release the borrowed resources; on the loop, whether the read succeeded or not.
 
         `is_current`: the segment was not truncated meanwhile, so that the indexes found may be kept.
         """

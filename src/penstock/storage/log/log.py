@@ -1,13 +1,13 @@
-"""The log of one partition: what is in it, what is durable, who wrote it, and in which leader's time.
+"""The log of one partition: its records, how far they are durable, their producers and leader epochs.
 
     log_start_offset <= recovery_point <= durable_offset <= log_end_offset
 
-Everything below `durable_offset` survives a power cut; everything below `recovery_point` need not be looked at
-after one. Only the event loop calls a log, and no call waits for the disk longer than a write to the page cache
-takes, but for the rare ones that say so. What blocks is handed out as a job (`begin_sync`), to be run on a thread and
-given back (`finish_sync`), or is awaited (`read_cold`).
+Everything below `durable_offset` survives a power cut; everything below `recovery_point` need not be checked after one.
+Only the event loop calls a log, and no call waits for the disk longer than a write to the page cache takes, except for
+a few calls that say so. Blocking work is handed out as a job (`begin_sync`), to be run on a thread and handed back
+(`finish_sync`), or is awaited (`read_cold`).
 
-Its parts: `segment.chain` has the records, `reader` reads them, `journal.records` collects what is to become durable by
+Its parts: `segment.chain` has the records, `reader` reads them, `journal.records` collects the records for
 the journal. Its clients: `append` (as a leader), `checkpoint`, `repair`, `replay`.
 """
 
@@ -45,7 +45,7 @@ from penstock.storage.sync import SyncJob
 NO_TOPIC_ID = bytes(16)
 CHECKPOINT_BYTES = 64 << 20
 CHECKPOINT_BATCHES = 200_000
-"""A checkpoint is due after so much: reading and checking it again takes a recovery a fraction of a second."""
+"""A checkpoint is due after this many batches: reading and checking them takes a recovery a fraction of a second."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,10 +55,10 @@ def _ignore() -> None:
 
 
 class LogObserver(Protocol):
-    """Notified of what has to be written outside of the log's directory."""
+    """Notified of changes that must be saved outside of the log's directory."""
 
     def on_checkpoint_due(self, log: "Log") -> None:
-        """So much was appended that a checkpoint is worthwhile, or an offset in a checkpoint file is no longer true."""
+        """A checkpoint is worthwhile after the last appends, or an offset in a checkpoint file is no longer true."""
         ...
 
     def on_damage_change(self, log: "Log") -> None:
@@ -115,9 +115,9 @@ class Log:
         journal: Journal | None = None,
         observer: LogObserver | None = None,
     ) -> None:
-        """`offload` is where reads from the disk wait; without one they wait where they are.
+        """`offload` runs reads that wait for the disk; without it they block the caller.
 
-        `discard` gets the files of deleted segments, already renamed, to remove them where it may take its time.
+        `discard` gets the files of deleted segments, already renamed, and removes them where that may take time.
         """
         self.topic = topic
         self.partition = partition
@@ -141,7 +141,7 @@ class Log:
         self.recovery_point = loaded.recovery_point
         self.durable_offset = loaded.durable_offset
         self.segments_durable_offset = loaded.durable_offset
-        """All below survives a power cut without the journal."""
+        """Everything below survives a power cut without the journal."""
         self.producers = loaded.producers
         self.epochs = loaded.epochs
         self.clean_offset = loaded.clean_offset
@@ -156,20 +156,20 @@ class Log:
         self.generation = 0
         """Changes when records at the end are dropped: other records may have their offsets by now."""
         self.idle_sweeps = 0
-        """How often `LogStore.release_idle` has come by since the log was last read or written."""
+        """How many times `LogStore.release_idle` has run since the log was last read or written."""
         self.on_durable: Callable[[], None] = _ignore
         """Called when `durable_offset` has grown, or the log has failed."""
         self.on_suspicion: Callable[[], None] = _ignore
-        """Called when a read has found bytes that are not what was written."""
+        """Called when a read has found corrupt bytes."""
         self.is_journaling = False
-        """Whether a round of the journal is on its way that holds records of this log."""
+        """Whether a journal round that holds records of this log is being written."""
         self._observer = observer
         self._journal = journal
         self.syncing: SyncJob | None = None
         """The latest sync, while it has not ended."""
         self._pending: JournalRecords | None = None
-        """Records for the next round of the journal; None when only a sync of the segments can: too much was appended,
-        or something before it is not durable.
+        """Records for the next round of the journal; None when only a sync of the segments will do: too much was
+        appended, or earlier records are not durable.
         """
         if self.durable_offset == chain.end_offset:
             self._pending = JournalRecords(self, chain.end_offset)
@@ -178,7 +178,7 @@ class Log:
         return f"Log({self.topic}-{self.partition}, {self.log_start_offset} to {self.log_end_offset})"
 
     def configure(self, config: TopicConfig) -> None:
-        """Take new settings; they apply from the next append on."""
+        """Apply new settings, from the next append on."""
         self.config = config
         self.chain.configure(config)
 
@@ -188,14 +188,14 @@ class Log:
 
     @property
     def committed_offset(self) -> int:
-        """All below may be acknowledged and shown: what is durable, unless the topic waives that."""
+        """Everything below may be acknowledged and read: it is durable, unless the topic waives that."""
         return self.durable_offset if self.config.flush_messages == 1 else self.chain.end_offset
 
     @property
     def first_unstable_offset(self) -> int | None:
         """The first offset of the oldest transaction that is open, or whose end is not committed yet.
 
-        Never below the log start: records there are deleted, and nobody can be sent to read them.
+        Never below the log start: records there are deleted, and no client can be sent to read them.
         """
         unstable = self.producers.first_unstable_offset
         return None if unstable is None else max(unstable, self.log_start_offset)
@@ -222,7 +222,7 @@ class Log:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed or deleted: then it cannot even be read. After a failure of the disk it can be."""
+        """Whether it was closed or deleted: then it cannot even be read. After a disk failure it can."""
         return self.cache.refusal is not None
 
     def require_open(self) -> None:
@@ -236,7 +236,7 @@ class Log:
     def append_replicated(
         self, records: Buffer, *, now_ms: int, leader_epoch: int = LEADER_EPOCH_MAX
     ) -> Appended | None:
-        """Store batches from the leader of an epoch, with the offsets they have; None when there is no whole one."""
+        """Store batches from the leader of an epoch, with their offsets; None if there is no whole batch."""
         if self.failure is not None:
             raise self.failure.with_traceback(None)
         batches = prepare_replicated(records, self.chain.end_offset, leader_epoch)
@@ -256,10 +256,10 @@ class Log:
         )
 
     def store(self, batches: list[StorableBatch], now_ms: int) -> None:
-        """Write batches that have their offsets behind the last one: all or, raising `LogError`, none."""
+        """Write batches, whose offsets continue after the last one: all or, raising `LogError`, none."""
         self.idle_sweeps = 0
         try:
-            self.chain.write(batches, now_ms)
+            buffers = self.chain.write(batches, now_ms)
         except StorageFailure as failure:
             self.fail(failure)
             raise
@@ -267,7 +267,7 @@ class Log:
             self.mark_length_unsynced()
             raise
         pending = self._pending
-        if pending is not None and (not pending.add(batches) or self.config.flush_messages != 1):
+        if pending is not None and (not pending.add(buffers) or self.config.flush_messages != 1):
             self._pending = None
         producers = self.producers
         for batch in batches:
@@ -278,7 +278,7 @@ class Log:
         producers.end_offset = batches[-1].last_offset + 1
 
     def begin_epoch(self, epoch: int) -> None:
-        """From here on the leader of this epoch writes; known before its first record, as Kafka has it."""
+        """From here on the leader of this epoch writes; recorded before its first record, as in Kafka."""
         self.epochs.assign(epoch, self.chain.end_offset)
 
     # -- reading --------------------------------------------------------------------------------------
@@ -292,11 +292,11 @@ class Log:
         at_least_one: bool = True,
         check_crc: bool = False,
     ) -> LogSlice | Cold:
-        """Whole batches of one segment, from the one that contains `offset`, all below `offset_limit`.
+        """Whole batches of one segment, from the batch that contains `offset`, all below `offset_limit`.
 
-        Never waits: gives `COLD` when the records are not in memory. Empty when nothing lies below the limit, or
+        Never waits: returns `COLD` when the records are not in memory. Empty when nothing lies below the limit, or
         the first batch is larger than `size_bytes_max` and `at_least_one` is off. Raises `OffsetOutOfRange`, and
-        `LogCorrupt` for what is known to be damaged or, with `check_crc`, found to be.
+        `LogCorrupt` for records known to be damaged or, with `check_crc`, found to be damaged.
         """
         limit = self._read_limit(offset, offset_limit)
         try:
@@ -368,7 +368,7 @@ class Log:
     # -- durability -----------------------------------------------------------------------------------
 
     def fail(self, failure: StorageFailure) -> None:
-        """Take no more writes: what is on the disk is no longer known. What is known to be durable stays readable."""
+        """Accept no more writes: the state of the disk is unknown. Records known to be durable stay readable."""
         if self.failure is None:
             _log.error("%s-%d is offline for writes: %s", self.topic, self.partition, failure)
             self.failure = failure
@@ -381,21 +381,21 @@ class Log:
     def mark_length_unsynced(self) -> None:
         """Put nothing into the journal before a sync of the segments: a truncation may be in memory only.
 
-        A kill may have left one, and a write that the disk refused after it had taken a part of it. Else a power cut
-        puts the truncated records in the place of later ones.
+        A kill may have left one, and so may a write that the disk refused in part. Otherwise a power cut could put the
+        truncated records in the place of later ones.
         """
         self._pending = None
         self.chain.note_unsynced(self.chain.active)
 
     @property
     def may_journal(self) -> bool:
-        """Not while names are not durable: recovery finds no place for records of a file that is lost with its name."""
+        """Not while file names are not durable: recovery cannot place records of a file that is lost with its name."""
         if self._pending is None or self.chain.names_unsynced:
             return False
         return self.syncing is None or not self.syncing.covers_names
 
     def begin_journal(self, size_bytes_max: int) -> JournalRecords | None:
-        """The records for the next round of the journal; None when the segments are to be synced instead."""
+        """The records for the next round of the journal; None if the segments must be synced instead."""
         records = self._pending
         if records is None or not self.may_journal:
             return None
@@ -409,7 +409,7 @@ class Log:
         return records
 
     def finish_journal(self, records: JournalRecords, error: StorageFailure | None) -> bool:
-        """The round has ended. As `finish_sync`."""
+        """The round has ended. Returns as `finish_sync` does."""
         self.is_journaling = False
         if error is not None:
             self.fail(error)
@@ -435,7 +435,7 @@ class Log:
         return job
 
     def begin_sync(self, *, opens_files: bool = True) -> SyncJob:
-        """A job that syncs everything appended so far; run it on a thread and give it to `finish_sync`.
+        """A job that syncs everything appended so far; run it on a thread and pass it to `finish_sync`.
 
         Raises `OSError` when the files cannot be opened; nothing is begun then. Without `opens_files` the caller syncs
         the whole file system.
@@ -452,16 +452,16 @@ class Log:
         return self.syncing
 
     def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool:
-        """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed.
+        """The job ran: its records are durable or, after an error, in an unknown state, and the log has failed.
 
-        Whether more is durable than before: then `notify_durable` is to be called, which may take a while.
+        Returns True if more is durable than before: then call `notify_durable`, which may take a while.
         """
         if self.syncing is job:
             self.syncing = None
         for handle in job.handles:
             self.cache.unpin(handle)
         if error is not None:
-            # Never tried again: the kernel may have dropped the dirty pages, and a second sync would "succeed".
+            # Never retried: the kernel may have dropped the dirty pages, and a second sync would "succeed".
             self.fail(
                 StorageFailure(
                     f"the records of {self.directory} could not be synced to disk ({error.strerror or error}): "
@@ -480,7 +480,7 @@ class Log:
         return False
 
     def notify_durable(self) -> None:
-        """Wake those who wait for what has become durable; those who waited for a failed log were woken then."""
+        """Wake the waiters for newly durable records; waiters of a failed log were woken when it failed."""
         if self.failure is not None:
             return
         self.on_durable()
@@ -495,7 +495,7 @@ class Log:
     # -- dropping -------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int, *, now_ms: int) -> int:
-        """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
+        """Drop the records from `offset` on, as a follower must after a change of leaders. Returns the new end.
 
         Batches are dropped whole, but the log start stays, as in Kafka: a log that starts in such a batch is empty
         then. Waits for the disk, and longer when producers must be read from the log again.
@@ -528,22 +528,22 @@ class Log:
             now_ms=now_ms,
         )
         if unverified_from is not None and unverified_from < end_offset:
-            # It may be repaired, but only `LogRepair.rebuild_producer_state` finds out who aborted.
+            # It may be repaired, but only `LogRepair.rebuild_producer_state` finds the aborted transactions.
             self.producers.mark_unverified(unverified_from)
         if self.producers.unverified_from is not None:
             self.on_suspicion()
         return end_offset
 
     def lower_recovery_point(self, offset: int) -> None:
-        """Let recovery look again at the segment that holds `offset`, or will hold it, and all after it."""
+        """Make recovery check the segment that holds `offset`, or will hold it, and everything after it."""
         base_offset = self.chain.segments[self.chain.number_of(offset)].base_offset
         self.recovery_point = min(self.recovery_point, base_offset, offset)
         self.generation += 1  # a checkpoint that is being written no longer counts
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
+        """Drop all records and continue at `offset`, as a follower must that has fallen behind the leader's start.
 
-        Where that may be below the recovery point, await `LogStore.allow_truncation` first. Raises `StorageFailure`.
+        If that may be below the recovery point, await `LogStore.allow_truncation` first. Raises `StorageFailure`.
         """
         self.generation += 1
         try:
@@ -563,19 +563,19 @@ class Log:
         self.epochs.clear()
         self.producers.clear(offset)
         self.snapshots.clear()
-        self._checkpoint_due()  # the start that was written down may be above what is appended from here on
+        self._checkpoint_due()  # the saved start may be above the records appended from here on
 
     def _end_at(self, end_offset: int) -> None:
         self.durable_offset = min(self.durable_offset, end_offset)
         if self.recovery_point > end_offset:
-            # Written down soon: after a crash, records appended from here on must not pass for checked ones.
+            # Saved soon: after a crash, records appended from here on must not be treated as checked.
             self.recovery_point = end_offset
             self._checkpoint_due()
         self.epochs.truncate_from_end(end_offset)
         self.damaged.truncate_to(end_offset)
 
     def advance_log_start(self, offset: int) -> None:
-        """Forget the records below `offset`; segments that lie wholly below are deleted, now or when it is safe."""
+        """Drop the records below `offset`; segments entirely below it are deleted, now or when it is safe."""
         if offset > self.chain.end_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.chain.end_offset)
         if offset > self.log_start_offset:
@@ -610,10 +610,10 @@ class Log:
         self.chain.roll(now_ms)
 
     def replace_segments(self, base_offset: int, size_bytes: int, replaced: Sequence[int]) -> None:
-        """Take in that a compacted segment stands in the place of those with the base offsets `replaced`.
+        """Register that a compacted segment replaces the segments with the base offsets `replaced`.
 
-        Its files have their final names (`compaction.swap`). What was replaced lies below the recovery point:
-        recovery takes gaps between the segments above it for losses.
+        Its files have their final names (`compaction.swap`). The replaced segments lie below the recovery point:
+        recovery treats gaps between the segments above it as losses.
         """
         self.chain.replace(base_offset, size_bytes, replaced)
 
@@ -624,8 +624,8 @@ class Log:
         self.chain.release()
 
     def abandon(self, reason: str) -> None:
-        """Close all files as they are. Reads and writes raise `LogClosed` from now on: they would act on the files of
-        another log, if a topic is made that has the name of this one.
+        """Close all files as they are. Reads and writes raise `LogClosed` from now on: otherwise they would act on the
+        files of another log, if a topic with the same name is created.
         """
         self.generation += 1
         closed = LogClosed(f"{self.directory} is closed: {reason}")

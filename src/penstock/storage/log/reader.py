@@ -1,6 +1,6 @@
 """Reads the segments of one log: records from memory or from the disk, timestamps, aborted transactions.
 
-Only the event loop calls it. What may wait for the disk is awaited, and waits on a thread.
+Only the event loop calls it. Calls that may wait for the disk are awaited, and run on a thread.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Looks for damage in a log, puts sound batches in its place, and rebuilds what damage had made unverifiable."""
+"""Finds damage in a log, repairs it with valid batches, and rebuilds the state that the damage made unverifiable."""
 
 from collections.abc import Awaitable, Callable
 
@@ -15,7 +15,7 @@ _ROUNDS_ON_A_THREAD = 2
 
 
 class LogRepair:
-    """A client of one log, without a state of its own. Only the event loop calls it."""
+    """A client of one log, without separate state. Only the event loop calls it."""
 
     __slots__ = ("_log",)
 
@@ -25,7 +25,7 @@ class LogRepair:
     async def check(
         self, segment: Segment, rest: Callable[[], Awaitable[None]], *, by_epochs: bool = True
     ) -> None:
-        """Look for damage in a segment, on a thread; `Log.damaged` then has what was found. Raises `OSError`.
+        """Look for damage in a segment, on a thread; `Log.damaged` then includes the result. Raises `OSError`.
 
         `rest` is awaited after each slice: it takes a millisecond or two of the interpreter. `by_epochs`: a batch of
         another leader epoch than the saved one is damaged, too.
@@ -47,7 +47,7 @@ class LogRepair:
                 await rest()
         finally:
             log.cache.unpin(handle)
-        if layout == chain.layout:  # else it is checked again another time
+        if layout == chain.layout:  # otherwise it is checked again later
             # A check does not find missing bytes whose number is not known.
             missing = [
                 each
@@ -57,7 +57,7 @@ class LogRepair:
             log.damaged.set_found(segment.base_offset, [*check.found, *missing])
 
     def is_sound(self, damage: Damage) -> bool:
-        """Whether a damaged range is sound now: an operator may have restored the file. Waits for the disk."""
+        """Whether a damaged range is valid now: an operator may have restored the file. Waits for the disk."""
         segment = self._segment_of(damage)
         end = damage.position + damage.size_bytes if damage.has_known_size else segment.size_bytes
         if segment.base_offset != damage.segment or not damage.position < end <= segment.size_bytes:
@@ -79,9 +79,9 @@ class LogRepair:
         return is_all and not check.found
 
     def repair(self, damage: Damage, batches: Buffer) -> bool:
-        """Put the batches of another replica where damaged ones stand, if they are the same that stood there.
+        """Overwrite damaged batches with batches of another replica, if they are the same batches.
 
-        In place: nothing is ever cut for it. Durable with the next sync. Raises `OSError`, `StorageError`.
+        In place: nothing is ever truncated. Durable with the next sync. Raises `OSError`, `StorageError`.
         """
         log = self._log
         if damage not in log.damaged or not repairs(damage, batches, log.epochs):
@@ -94,10 +94,10 @@ class LogRepair:
         else:
             log.chain.complete(segment, batches, damage.position)
         log.require_segment_sync()
-        if is_hiding:  # where a batch ends could not be read, so indexes may end there
+        if is_hiding:  # the end of a batch could not be read, so indexes may end there
             segment.install_indexes(segment.rebuilt_indexes(), replace=True)
         for _, header in iter_batches_strict(batches):
-            # Recovery may have passed over the batches with which an epoch begins.
+            # Recovery may have skipped the batches with which an epoch begins.
             if header.leader_epoch >= 0:
                 log.epochs.learn(header.leader_epoch, header.base_offset)
         log.damaged.remove(damage)
@@ -108,16 +108,16 @@ class LogRepair:
         return chain.segments[chain.number_of(damage.base_offset)]
 
     async def rebuild_producer_state(self, *, now_ms: int) -> bool:
-        """Read producers and aborted transactions anew, if they were unverified and all that is needed is repaired.
+        """Rebuild producers and aborted transactions, if they were unverified and everything needed for it is repaired.
 
-        Whether it was so. That takes as long as a recovery of all that was appended since the last checkpoint, on a
-        thread, and then of what was appended meanwhile; only the little that came during the last is read here.
+        Returns True if it did. This takes as long as a recovery from the last checkpoint, on a thread, and then as long
+        as a recovery of the records appended meanwhile; only the few appended during the last round are read here.
         """
         log, chain = self._log, self._log.chain
         is_again = False
         while not log.is_closed:
             if log.producers.unverified_from is None:
-                return is_again  # what was unverified was truncated
+                return is_again  # the unverified part was truncated
             snapshots = log.snapshots
             # No snapshot is written while anything is unverified. The recovery point may have moved on.
             begin = max(snapshots.newest_until(log.recovery_point) or 0, log.log_start_offset)
@@ -126,7 +126,9 @@ class LogRepair:
             layout, generation = chain.layout, log.generation
             aborted = AbortedSince(begin)
             producers = ProducerStates(expiration_ms=log.producers.expiration_ms)
-            snapshots.restore_newest(producers, begin, log_start_offset=log.log_start_offset, now_ms=now_ms)
+            snapshots.restore_newest(
+                producers, chain.segments, begin, log_start_offset=log.log_start_offset, now_ms=now_ms
+            )
             for _ in range(_ROUNDS_ON_A_THREAD):
                 await self._replay(producers, aborted, layout, generation)
             if layout == chain.layout and generation == log.generation:
@@ -145,7 +147,7 @@ class LogRepair:
     async def _replay(
         self, producers: ProducerStates, aborted: AbortedSince, layout: int, generation: int
     ) -> None:
-        """On a thread, up to the present end or until the log is no longer what it was."""
+        """On a thread, up to the current end or until the log has changed."""
         log, chain = self._log, self._log.chain
         end_offset = chain.end_offset
         for segment in chain.segments[chain.number_of(producers.end_offset) :]:

@@ -1,4 +1,4 @@
-"""After a crash: append to a log what the journal has and its segments have lost."""
+"""After a crash: append the journal's records that the segments have lost to a log."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from penstock.storage.log.log import Log
 
 
 def replay_journal(log: Log, pieces: Sequence[Piece], *, now_ms: int) -> bool:
-    """Append what the journal has for the log and the log does not have. Raises `LogError`.
+    """Append the records that the journal has and the log lacks. Raises `LogError`.
 
-    False when the journal has records behind the end of the log and lacks those in between: it stops there.
+    Returns False if the journal has records beyond the end of the log and lacks those in between: it stops there.
     """
     for piece in pieces:
         if piece.is_damaged or piece.end_offset <= log.log_end_offset:

@@ -1,4 +1,4 @@
-"""From what a follower has fetched to batches that may be stored."""
+"""Turns the records that a follower has fetched into batches that may be stored."""
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import crc_is_valid, iter_batches
@@ -13,11 +13,11 @@ LEADER_EPOCH_MAX = 2**31 - 1
 def prepare_replicated(
     records: Buffer, next_offset: int, leader_epoch_max: int = LEADER_EPOCH_MAX
 ) -> list[StorableBatch]:
-    """Check what a follower has fetched: whole batches with good checksums and ascending offsets.
+    """Check fetched records of a follower: whole batches with good checksums and ascending offsets.
 
-    A partial batch at the end is left out: the leader cuts its answers where it pleases. Offsets may have gaps,
-    which compaction leaves. A leader gives no records of a later epoch than its own: they would be another leader's,
-    who may have another history below them. Raises `AppendRejected`.
+    A partial batch at the end is left out: the leader may cut its responses anywhere. Offsets may have gaps, which
+    compaction leaves. A leader returns no records of a later epoch than its own: they would come from another leader,
+    whose log may differ below them. Raises `AppendRejected`.
     """
     view = memoryview(records)
     batches = []

@@ -1,6 +1,6 @@
-"""Finding a record by its timestamp: a search that reads segments, and therefore runs on a thread.
+"""Finds a record by its timestamp: the search reads segments, and therefore runs on a thread.
 
-It shares nothing with the log that asked but the indexes it was given, and opens the files itself.
+It shares only the indexes with the log that started it, and opens the files itself.
 """
 
 from collections.abc import Sequence

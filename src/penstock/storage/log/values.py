@@ -16,7 +16,7 @@ LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
 class Origin(enum.Enum):
-    """Who appends: a client is trusted with less than the broker's own parts."""
+    """The source of an append: a client is trusted with less than the broker's own components."""
 
     CLIENT = 0
     COORDINATOR = 1
@@ -38,7 +38,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogSlice(msgspec.Struct, frozen=True, gc=False):
-    """Whole batches, the first of which contains the offset asked for; `next_offset` follows the last."""
+    """Whole batches, the first of which contains the requested offset; `next_offset` follows the last."""
 
     records: Buffer
     next_offset: int
@@ -70,7 +70,7 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     damage: tuple[str, ...] = ()
     """Damage that recovery found below the recovery point, and did not change."""
     damaged: tuple[Damage, ...] = ()
-    """Its ranges, and those of missing records."""
+    """The log's damaged ranges, including ranges of missing records."""
     losses: tuple[Loss, ...] = ()
     has_lost_records: bool = False
     """Whether there are losses, or the checkpoints say that there may be."""

@@ -1,6 +1,6 @@
-"""Keeps transaction indexes true over a stop: they have no checksum, and without them aborted records look committed.
+"""Verifies transaction indexes after a stop: they have no checksum, and without them aborted records look committed.
 
-A clean stop notes the CRC-32 of each index file (`inventory`). One that is not the same at the next start is rebuilt
+A clean stop saves the CRC-32 of each index file (`inventory`). A file that differs at the next start is rebuilt
 from the batches of the log.
 """
 
@@ -39,14 +39,14 @@ def _checksum(files: FileSystem, directory: str, base_offset: int) -> int | None
 def rebuild_indexes_of(
     base_offsets: Collection[int], segments: Sequence[Segment], *, log_start_offset: int, end_offset: int
 ) -> None:
-    """Make the transaction indexes of these segments anew. Reads the whole log, and waits for the disk."""
+    """Rebuild the transaction indexes of these segments. Reads the whole log, and waits for the disk."""
     producers, aborted = ProducerStates(), AbortedSince(log_start_offset)
     producers.clear(log_start_offset)
     replay(producers, segments, end_offset, aborted.note)
     for number, segment in enumerate(segments):
         if segment.base_offset not in base_offsets:
             continue
-        _log.warning("%s is missing or damaged: rebuilt from the log", segment.path(TRANSACTION_INDEX))
+        _log.warning("Rebuilt %s from the log: it was missing or damaged", segment.path(TRANSACTION_INDEX))
         segment.indexes().forget_transactions(segment.base_offset)
         segment_end = segments[number + 1].base_offset if number + 1 < len(segments) else end_offset
         for each in aborted.found:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
-from penstock.protocol.records.control import ControlType, EndTxnMarker, control_type, decode_end_txn_marker
+from penstock.protocol.records.control import EndTxnMarker, decode_end_txn_marker
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.storage.errors import AppendRejected
@@ -22,10 +22,8 @@ def marker_in(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:
     """The transaction marker that a control batch holds; None for other control records."""
     if not (header.is_control and header.has_producer_id):
         return None
-    for record in iter_records(batch):
-        if control_type(record.key) in (ControlType.ABORT, ControlType.COMMIT):
-            return decode_end_txn_marker(record.key, record.value)
-    return None
+    markers = (decode_end_txn_marker(record.key, record.value) for record in iter_records(batch))
+    return next((each for each in markers if each is not None), None)
 
 
 def check_producers(
@@ -35,7 +33,7 @@ def check_producers(
     is_from_client: bool,
     permit: TransactionPermit | None = None,
 ) -> Duplicate | None:
-    """Ask whether the batches may be appended. Raises `AppendRejected`; gives the original of a retry.
+    """Ask whether the batches may be appended. Raises `AppendRejected`; returns the original of a retry.
 
     Transactional batches need a valid permit.
     """
@@ -79,7 +77,7 @@ def _require_permit(producers: ProducerStates, header: BatchHeader, permit: Tran
 
 def _check_control(producers: ProducerStates, batch: StorableBatch) -> Refusal | None:
     try:
-        marker = marker_in(batch.header, batch.data)
+        marker = batch.marker = marker_in(batch.header, batch.data)
     except CorruptRecords as error:
         raise AppendRejected(ErrorCode.INVALID_RECORD, str(error)) from None
     if marker is None:
@@ -89,12 +87,12 @@ def _check_control(producers: ProducerStates, batch: StorableBatch) -> Refusal |
 
 
 def note_stored(producers: ProducerStates, batch: StorableBatch) -> AbortedTransaction | None:
-    """Take in a stored batch of a producer; gives the transaction that it has aborted."""
+    """Update the producers with a stored batch. Returns the transaction that it aborted, if any."""
     header = batch.header
     if not header.is_control:
         producers.update(header, batch.base_offset, batch.max_timestamp)
         return None
-    marker = marker_or_none(header, batch.data)
+    marker = batch.marker or marker_or_none(header, batch.data)
     if marker is None:
         return None
     completed = producers.end_transaction(
@@ -112,5 +110,5 @@ def marker_or_none(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:
     try:
         return marker_in(header, batch)
     except CorruptRecords as error:
-        _log.error("the control batch at offset %d is malformed: %s", header.base_offset, error)
+        _log.error("Ignored a malformed control batch at offset %d: %s", header.base_offset, error)
         return None

@@ -1,4 +1,4 @@
-"""Reading segments again for what they say of producers, as far as they are sound."""
+"""Re-reads segments to rebuild producer state, as far as the segments are valid."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,7 +20,7 @@ def ignore(_completed: CompletedTransaction) -> None:
 
 
 class AbortedSince:
-    """Gathers the aborted transactions that ended at or behind an offset."""
+    """Collects the aborted transactions that ended at or after an offset."""
 
     __slots__ = ("_offset", "found")
 
@@ -34,9 +34,9 @@ class AbortedSince:
 
 
 class SegmentReplay:
-    """Takes in the batches of a segment below `end_offset` that `producers` do not know yet, slice by slice.
+    """Replays the batches of a segment below `end_offset` that `producers` do not know yet, slice by slice.
 
-    Rotten batches are skipped, and leave the producers unverified. May run on a thread, with producers of its own.
+    Corrupt batches are skipped, and leave the producers unverified. May run on a thread, with separate producers.
     """
 
     __slots__ = ("_batches", "_end_offset", "_on_completed", "_producers", "is_complete")
@@ -51,7 +51,7 @@ class SegmentReplay:
         end_offset: int,
         on_completed: OnCompleted,
     ) -> None:
-        """`position` is where to begin to read: that of any batch at or below the first that is not known."""
+        """`position` is where to begin reading: the position of any batch at or below the first unknown batch."""
 
         def mark_unverified(offset: int, next_offset: int) -> None:
             if offset < end_offset and next_offset > producers.end_offset:
@@ -66,7 +66,7 @@ class SegmentReplay:
         self.is_complete = False
 
     def run(self) -> None:
-        """Take in the next slice. Waits for the disk."""
+        """Replay the next slice. Waits for the disk."""
         producers, taken_bytes = self._producers, 0
         for count, batch in enumerate(self._batches, 1):
             header = batch.header
@@ -89,7 +89,7 @@ def replay(
     end_offset: int,
     on_completed: OnCompleted = ignore,
 ) -> None:
-    """Take in what `producers` do not know yet of a log's segments, up to `end_offset`. Waits for the disk."""
+    """Replay the batches that `producers` do not know yet, up to `end_offset`. Waits for the disk."""
     for number, segment in enumerate(segments):
         if producers.end_offset >= end_offset:
             break

@@ -17,7 +17,7 @@ All big-endian. Kafka writes one entry for each producer, with its last batch. A
 retry of an earlier batch and refuses it as out of order, although it is stored. A producer with several batches in
 flight then fails, or bumps its epoch and stores them twice. Here a producer has an entry for each batch that is
 remembered, oldest first; its open transaction is in the last one. Of several entries of one producer Kafka keeps the
-last, so it can read these files, and knows what it would know from its own.
+last, so it can read these files as well as its own.
 """
 
 import struct
@@ -37,7 +37,7 @@ _NO_BATCH = StoredBatch(NO_SEQUENCE, _NO_OFFSET, 0, NO_TIMESTAMP)
 
 
 class CorruptSnapshot(Exception):
-    """The file is not a producer snapshot that can be read; an older one, and the log, serve instead."""
+    """The file is not a producer snapshot that can be read; an older snapshot and the log are used instead."""
 
 
 def encode_snapshot(entries: Sequence[ProducerEntry]) -> bytes:

@@ -1,18 +1,19 @@
 """The idempotent and transactional producers of one partition, and the checks of their appends.
 
-Pure: the log asks `check` before it appends, reports what it appended to `update` or `end_transaction`, and on
+No I/O: the log asks `check` before an append, reports the append to `update` or `end_transaction`, and on
 recovery or as a follower feeds every batch to `replay`, which checks nothing because its leader did.
 
 The rules are Kafka's (KIP-98, KIP-360):
 - the last five batches of each producer are remembered, so that a retry of any of them is found and answered
   with the offsets of the original;
-- within an epoch sequences follow on without a gap, and start over at 0 after 2^31-1; a new epoch starts at 0;
+- within an epoch sequences continue without a gap, and wrap to 0 after 2^31-1; a new epoch starts at 0;
 - an older epoch is fenced; a producer that is not known, or was forgotten, may start at any sequence;
 - an open transaction keeps its producer from expiring and holds the last stable offset back, until its marker
   is in the log and the marker is below the high watermark.
 
-Where a batch that was to be replayed has rotted, nobody knows what it said of its producer: all that follows from it is
-unverified until it is repaired. Meanwhile nothing is read as stable from there on, and no producer's batch is taken.
+If a batch that must be replayed is corrupt, its effect on its producer is unknown: all state that depends on it is
+unverified until it is repaired. Meanwhile nothing is readable as stable from there on, and no producer's batch is
+accepted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +34,7 @@ _SEQUENCE_MAX = 2**31 - 1
 
 
 class StoredBatch(NamedTuple):
-    """One of a producer's last batches, as much of it as a retry must be answered with."""
+    """One of a producer's last batches: the fields needed to answer a retry."""
 
     last_sequence: int
     last_offset: int
@@ -135,13 +136,13 @@ class ProducerStates:
     def __init__(self, *, expiration_ms: int = EXPIRATION_MS_DEFAULT) -> None:
         self.expiration_ms = expiration_ms
         self._entries: dict[int, ProducerEntry] = {}
-        # First offset of each open transaction -> its producer. Offsets only grow, so the order is theirs.
+        # First offset of each open transaction -> its producer. Offsets only increase, so this is offset order.
         self._ongoing: dict[int, int] = {}
         # First offset -> offset of the marker, for ended transactions with a marker above the high watermark.
         self._unreplicated: dict[int, int] = {}
         self.end_offset = 0  # every batch below it is reflected here
         self.unverified_from: int | None = None
-        """Transactions with records from here on may not be what they seem, nor any producer."""
+        """Transactions with records from here on, and all producers, may be wrong."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -164,9 +165,9 @@ class ProducerStates:
     # The leader calls these before it appends.
 
     def check(self, header: BatchHeader, *, is_from_client: bool = True) -> Duplicate | Refusal | None:
-        """Judge a data batch with a producer id; None when it may be appended.
+        """Check a data batch with a producer id; None if it may be appended.
 
-        What a coordinator appends for a producer (offset commits) carries no sequences: only its epoch counts.
+        A coordinator's appends for a producer (offset commits) have no sequences: only the epoch is checked.
         """
         entry = self._entries.get(header.producer_id)
         if entry is None:
@@ -189,7 +190,7 @@ class ProducerStates:
         return None
 
     def check_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int) -> Refusal | None:
-        """Judge the marker that a transaction coordinator wants to write; None when it may be appended."""
+        """Check a marker of a transaction coordinator; None if it may be appended."""
         entry = self._entries.get(producer_id)
         if entry is None:
             return None
@@ -206,7 +207,7 @@ class ProducerStates:
     # The log calls these after it appended.
 
     def update(self, header: BatchHeader, base_offset: int, max_timestamp: int) -> None:
-        """Take in a data batch with a producer id as it was stored, at `base_offset`."""
+        """Apply a data batch with a producer id as it was stored, at `base_offset`."""
         entry = self._entry(header.producer_id)
         delta = header.last_offset_delta
         entry.enter_epoch(header.producer_epoch)
@@ -219,7 +220,7 @@ class ProducerStates:
     def end_transaction(
         self, producer_id: int, producer_epoch: int, marker: EndTxnMarker, *, offset: int, timestamp: int
     ) -> CompletedTransaction | None:
-        """Take in a marker stored at `offset`; None when the transaction has no data in this partition."""
+        """Apply a marker stored at `offset`; None when the transaction has no data in this partition."""
         entry = self._entry(producer_id)
         first_offset = entry.transaction_first_offset
         entry.enter_epoch(producer_epoch)
@@ -240,9 +241,9 @@ class ProducerStates:
         )
 
     def replay(self, header: BatchHeader, marker: EndTxnMarker | None = None) -> CompletedTransaction | None:
-        """Take in any stored batch, in order of offsets, unchecked; `marker` is that of a transaction's end.
+        """Apply any stored batch, in offset order, unchecked; `marker` is the marker that ends a transaction.
 
-        A control batch without marker is one of another kind, or one that compaction has emptied.
+        A control batch without a marker is of another kind, or was emptied by compaction.
         """
         completed: CompletedTransaction | None = None
         if header.has_producer_id:
@@ -285,19 +286,19 @@ class ProducerStates:
             }
 
     def advance_log_start(self, log_start_offset: int) -> None:
-        """Records below were deleted. Producers are kept: forgetting them would let their retries in twice."""
+        """Records below were deleted. Producers are kept: without them a retry would be appended twice."""
         self.advance_high_watermark(log_start_offset)
         self.end_offset = max(self.end_offset, log_start_offset)
 
     # Unverified producers.
 
     def mark_unverified(self, offset: int) -> None:
-        """Note that the batch at `offset` is not known. It may have ended any transaction that is open there."""
+        """Record that the batch at `offset` is unknown. It may have ended any transaction that is open there."""
         if self.unverified_from is None:
             self.unverified_from = min(offset, next(iter(self._ongoing), offset))
 
     def trust(self) -> None:
-        """No other replica can verify it: what is known has to do."""
+        """No other replica can verify the state: accept it as it is."""
         self.unverified_from = None
 
     # Forgetting, saving and loading.
@@ -316,7 +317,7 @@ class ProducerStates:
             self._ongoing.pop(entry.transaction_first_offset, None)
 
     def snapshot(self) -> list[ProducerEntry]:
-        """A copy that later appends leave alone, for `producer_snapshot.encode_snapshot`."""
+        """A copy that later appends do not change, for `producer_snapshot.encode_snapshot`."""
         return [entry.copy() for entry in self._entries.values()]
 
     def restore(self, entries: Iterable[ProducerEntry], *, end_offset: int, now_ms: int) -> None:

@@ -1,8 +1,8 @@
-"""Why a transactional batch may be appended; it travels with the batch and is checked where that is appended (KIP-890).
+"""The permission to append a transactional batch; it travels with the batch and is checked on append (KIP-890).
 
-Between the moment a batch is let in and the moment it is appended the broker may wait: for the transaction's
-coordinator, for a thread that checks a large batch. The transaction may end in that time. A batch behind its marker
-would open a transaction that nobody ends, or join the next one, so the log takes no transactional batch without a
+Between the moment a batch is admitted and the moment it is appended the broker may wait: for the transaction
+coordinator, or for a thread that checks a large batch. The transaction may end in that time. A batch after its marker
+would open a transaction that never ends, or join the next one, so the log accepts no transactional batch without a
 permit that is still valid.
 """
 
@@ -20,7 +20,7 @@ class TransactionPermit(Protocol):
         ...
 
     def is_valid(self, producers: ProducerStates) -> bool:
-        """Whether the transaction goes on in which the batch was let in."""
+        """Whether the transaction in which the batch was admitted is still open."""
         ...
 
 

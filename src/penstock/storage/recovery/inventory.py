@@ -1,13 +1,13 @@
-"""What the logs of a data directory held at a clean stop. The next start compares it with what is there.
+"""The content of a data directory's logs at a clean stop. The next start compares it with the files that it finds.
 
-File `segment-inventory`: it is written before the mark of a clean stop, and counts only together with a mark of the
+File `segment-inventory`: it is written before the mark of a clean stop, and is valid only together with a mark of the
 same broker epoch. Two lines, of which the first is the CRC-32 of the second in 8 hexadecimal digits:
 
     5f0c2a91
     {"version":1,"brokerEpoch":17,"logs":[["orders",0,"hcOe5cG2QSGmCF0bZ2hSRw",0,1042,[[0,70400],[700,34312]],[],[]]]}
 
 Each log has its topic, partition and topic id, its start and end offset, its segments (base offset and size in bytes),
-what was missing in it (see `damage`), and the checksums of its transaction indexes by base offset.
+its missing records (see `damage`), and the checksums of its transaction indexes by base offset.
 """
 
 import logging
@@ -54,7 +54,7 @@ class LogInventory(msgspec.Struct, frozen=True, array_like=True):
         return self.segments[number + 1][0] if number + 1 < len(self.segments) else self.end_offset
 
     def without(self, replaced: Sequence[range]) -> "LogInventory":
-        """Without the segments in whose place compaction has put one since, each with base offsets in a range."""
+        """The inventory without segments that compaction has replaced since, by ranges of base offsets."""
 
         def is_kept(base_offset: int) -> bool:
             return not any(base_offset in each for each in replaced)
@@ -80,10 +80,10 @@ class SegmentInventory:
     def __init__(
         self, files: FileSystem, directory: str, broker_epoch: int | None, *, was_clean: bool = True
     ) -> None:
-        """`broker_epoch` is that of the last clean stop, None when a start since then has registered its losses.
+        """`broker_epoch` is the epoch of the last clean stop, None when a start since then has registered its losses.
 
-        `was_clean`: the last stop was that one. Else the logs were opened since, and some were written: the inventory
-        counts only for those that `changed` finds.
+        `was_clean`: the last stop was that one. Otherwise the logs were opened since, and some were written: the
+        inventory applies only to the logs that `changed` finds.
         """
         self._files = files
         self._directory = directory
@@ -94,7 +94,7 @@ class SegmentInventory:
         """Whether logs that lack something are known, or are found when they are opened."""
 
     def take(self, name: PartitionName) -> LogInventory | None:
-        """The log of this name, which is going to be opened."""
+        """The entry of a log that is about to be opened."""
         log = self._logs.pop(name, None)
         return log if self.is_compared else None
 
@@ -110,7 +110,7 @@ class SegmentInventory:
     def write(
         self, broker_epoch: int, opened: Iterable[LogInventory], unopened: Collection[PartitionName]
     ) -> None:
-        """Write the file anew at a clean stop. What it said of logs that nobody has opened still holds."""
+        """Rewrite the file at a clean stop. Its entries for logs that were not opened remain valid."""
         others = [log for name, log in self._logs.items() if name in unopened]
         content = msgspec.json.encode(
             _Content(version=_VERSION, broker_epoch=broker_epoch, logs=[*opened, *others])
@@ -120,9 +120,9 @@ class SegmentInventory:
 
 
 def read_inventory(files: FileSystem, directory: str, broker_epoch: int) -> dict[PartitionName, LogInventory]:
-    """The logs at the clean stop in this epoch; nothing when an earlier version or Kafka has stopped there.
+    """The logs at the clean stop in this epoch; none if an earlier version or Kafka has stopped there.
 
-    Nor when the epoch is not known: the mark may be anyone's then.
+    None either if the epoch is not known: then any broker may have left the mark.
     """
     if broker_epoch < 0:
         return {}
@@ -132,7 +132,7 @@ def read_inventory(files: FileSystem, directory: str, broker_epoch: int) -> dict
     except FileNotFoundError:
         return {}
     except (msgspec.DecodeError, ValueError) as error:
-        _log.warning("%s cannot be used (%s): missing segments would not be noticed", path, error)
+        _log.warning("Ignored %s (%s): missing segments will not be detected", path, error)
         return {}
     return {each.name: each for each in content.logs} if content.broker_epoch == broker_epoch else {}
 

@@ -1,22 +1,23 @@
-"""Opening a log: what its files hold, and after a crash how much of that is good.
+"""Opens a log: reads its files, and after a crash determines how much of them is valid.
 
 After a clean stop everything is as the checkpoint says, and hardly a file is touched. After any other stop:
-1. what lies below the recovery point was made durable and is not read;
-2. from there on every batch is checked; at the first that is torn, the file is cut and later segments removed;
+1. everything below the recovery point was made durable and is not read;
+2. from there on every batch is checked; at the first torn batch, the file is truncated and later segments removed;
 3. indexes, leader epochs and producers are brought up to date from the batches checked;
-4. what was kept is written once more and synced, for a kill, or a sync that failed before it, leaves it in the
+4. everything retained is written once more and synced: a kill, or a failed sync before it, leaves it in the
    page cache only.
-Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail. So is what was
-committed when the high watermark was last written down, if sound batches follow it: it was durable then, and other
-replicas have it. What it said of producers is unverified until it is repaired: see `producers.state`.
+Corruption below the recovery point is reported and left as it is: that is damage, not a torn tail. So are records that
+were committed when the high watermark was last checkpointed, if valid batches follow them: they were durable then, and
+other replicas have them. The producer state that depends on them is unverified until they are repaired: see
+`producers.state`.
 
-Records that were durable and are gone are missing, see `missing`: those that a clean stop has listed, and after any
-other stop those at the end that the checkpoints vouch for.
+Records that were durable and are gone are missing, see `missing`: after a clean stop the records that it listed, and
+after any other stop the records at the end that the checkpoints vouch for.
 """
 
 import logging
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -24,10 +25,11 @@ from penstock.config.topic import TopicConfig
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.batch_scan import BatchScan
 from penstock.storage.compaction import swap
+from penstock.storage.damage.confirmed_scan import sound_batches
 from penstock.storage.damage.damage import Damage, Loss
 from penstock.storage.errors import LogCorrupt
 from penstock.storage.file_cache import FileCache, LogFileCache
-from penstock.storage.files import FileSystem, read_whole
+from penstock.storage.files import FileSystem, end_of_data, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log.values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.producers.aborted_transactions import changed_indexes, rebuild_indexes_of
@@ -41,27 +43,27 @@ from penstock.storage.segment.segment import LOG, Segment, is_segment
 _TEMPORARY = ".tmp"
 _LEFTOVERS = (swap.CLEANED, swap.SWAP, swap.DELETED, _TEMPORARY)
 
-_LEFT_SEGMENTS_MAX = 3  # a sync holds all of them open at once, and many syncs run side by side
+_LEFT_SEGMENTS_MAX = 3  # a sync holds all of them open at once, and many syncs run concurrently
 
 _log = logging.getLogger(__name__)
 
 
 class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the data directory's checkpoints say of one log."""
+    """The entries of one log in the data directory's checkpoints."""
 
     was_clean: bool
     recovery_point: int | None = None
     log_start_offset: int = 0
     committed_offset: int = 0
-    """All below was durable, but is not known to be checked."""
+    """Everything below was durable, but is not known to be checked."""
     expected: LogInventory | None = None
     """The log at the last stop, if that was a clean one."""
     has_gaps: bool = False
     """Whether compaction may have left gaps."""
     journaled: tuple[tuple[int, int], ...] = ()
-    """The offsets of records in the journal, ascending; each range has a first offset and one behind the last."""
+    """The offset ranges of records in the journal, ascending; each has a first offset and an exclusive end offset."""
     journal_start: int | None = None
-    """The first record that the journal has, or had. Those from here on need not be durable in the segments."""
+    """The first record that the journal has, or had. Records from here on may not be durable in the segments."""
     journal_end: int = 0
     """The journal had records up to here, though some of them are damaged."""
 
@@ -99,14 +101,18 @@ def load_log(
     *,
     producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
     defer_syncs: bool = False,
+    on_lost_end: Callable[[Damage], None] | None = None,
 ) -> LoadedLog:
     """Open the log in `directory`. Waits for the disk, after a crash for as long as recovery takes.
 
-    With `defer_syncs` what recovery has found above the recovery point becomes durable with the log's next sync: those
-    of many logs can run side by side. Not if it is in more files than a sync should hold open.
+    `on_lost_end` is called before the log continues after lost records: in a compacted log the gap proves nothing from
+    then on. With `defer_syncs`, records that recovery has found above the recovery point become durable with the log's
+    next sync, so that the syncs of many logs can run concurrently. This does not apply if they are in more files than a
+    sync should hold open.
     """
     producers = ProducerStates(expiration_ms=producer_expiration_ms)
     loader = _Loader(cache.for_log(), directory, config, checkpointed, now_ms, producers)
+    loader.on_lost_end = on_lost_end
     loaded = loader.load()
     if loaded.unsynced and not (defer_syncs and len(loaded.unsynced) <= _LEFT_SEGMENTS_MAX):
         loader.sync(loaded)
@@ -116,7 +122,7 @@ def load_log(
 class _Loader:
     """One opening of one log."""
 
-    def __init__(  # noqa: PLR0917 - what `load_log` is given
+    def __init__(  # noqa: PLR0917 - the parameters of `load_log`
         self,
         cache: LogFileCache,
         directory: str,
@@ -135,6 +141,7 @@ class _Loader:
         self._damage: list[str] = []
         self._damaged: list[Damage] = []
         self._losses: list[Loss] = []
+        self.on_lost_end: Callable[[Damage], None] | None = None
         self._has_lost_records = False
         self._cut_reason: str | None = None
         self._has_news = False
@@ -167,7 +174,7 @@ class _Loader:
         if end_offset < log_start:
             self._start_over(end_offset, log_start)
             end_offset = log_start
-        if not has_epochs and point > self._segments[0].base_offset:  # else recovery has met all of them
+        if not has_epochs and point > self._segments[0].base_offset:  # else recovery has seen all of them
             self._collect_epochs()
         if self._losses:
             self._note_losses()
@@ -192,10 +199,10 @@ class _Loader:
             names_are_synced=self._checkpointed.was_clean and not self._losses,
         )
 
-    # -- what is there --------------------------------------------------------------------------------
+    # -- reading the directory ------------------------------------------------------------------------
 
     def _resolve_leftovers(self) -> list[str]:
-        """The names in the directory, after what an interrupted run left there is finished or removed."""
+        """The names in the directory, after leftovers of an interrupted run were completed or removed."""
         names = self._files.list(self._directory)
         if not any(name.endswith(_LEFTOVERS) for name in names):
             return names
@@ -211,7 +218,7 @@ class _Loader:
         return self._files.list(self._directory)
 
     def _find_segments(self, names: Sequence[str]) -> None:
-        """All segments; an empty one between others was left by an interrupted roll, and would hide records."""
+        """All segments; an empty segment between others was left by an interrupted roll, and would hide records."""
         interval_bytes = self._config.index_interval_bytes
         expected = self._expected
         listed = {} if expected is None else dict(expected.segments)
@@ -245,7 +252,7 @@ class _Loader:
         try:
             self._epochs = LeaderEpochs(decode_checkpoint(read_whole(self._files, path)))
         except CorruptCheckpoint as error:
-            _log.warning("%s cannot be used (%s): reading the epochs from the log", path, error)
+            _log.warning("Ignored %s (%s): rebuilding the leader epochs from the log", path, error)
             return False
         return True
 
@@ -278,7 +285,7 @@ class _Loader:
     # -- after a crash --------------------------------------------------------------------------------
 
     def _recover(self, log_start: int, point: int) -> int:
-        """Check everything from the recovery point on; gives the offset at which the log now ends."""
+        """Check everything from the recovery point on. Returns the offset at which the log now ends."""
         first = _number_of(self._segments, point)
         if first > 0 and self._segments[first].base_offset == point:
             self._cut_rest(self._segments[first - 1], point)
@@ -322,24 +329,30 @@ class _Loader:
         return self._end_behind_losses(end_offset, point, newest_snapshot)
 
     def _is_compacted_away(self, end_offset: int, following: Segment) -> bool:
-        """Whether records between two segments are missing by right, though they lie above the recovery point.
+        """Whether records between two segments are missing legitimately, though they lie above the recovery point.
 
-        That is so when the checkpoint file is lost. A snapshot of the producers is written after all below it is
+        That is so when the checkpoint file is lost. A snapshot of the producers is written after everything below it is
         durable, and only such records are ever compacted: a gap below it is not a loss.
         """
         newest = self._snapshots.newest
         return newest is not None and end_offset < following.base_offset <= newest
 
     def _begin_of_next(self, number: int) -> int | None:
-        """Where the next segment begins, if it holds anything."""
+        """The base offset of the next segment, if it holds anything."""
         following = self._segments[number + 1 : number + 2]
         return following[0].base_offset if following and following[0].size_bytes else None
 
     def _cut_rest(self, segment: Segment, point: int) -> None:
-        """Cut what stands behind the records of the segment before the recovery point's: room that was not used,
-        or the rest of a refused write. The roll that did so came after the checkpoint, and was not synced with it.
+        """Cut the bytes after the records in the segment before the recovery point's: unused space, or the rest of a
+        refused write. The roll that did so came after the checkpoint, and was not synced with it. Starts at the last
+        valid batch: a corrupt batch before it may seem to end at or after the recovery point.
         """
-        scan = _headers(segment, segment.indexes().offsets.position_before(point - 1))
+        position = segment.indexes().offsets.position_before(point - 1)
+        file = segment.file()
+        for batch in sound_batches(file.read, position, end_of_data(file, position), segment.base_offset):
+            if batch.header.base_offset < point:
+                position = batch.position
+        scan = _headers(segment, position)
         for _, header in scan:
             if header.base_offset >= point:
                 break
@@ -365,7 +378,7 @@ class _Loader:
         self._losses += [each for each in gaps if each.damage.base_offset not in known]
 
     def _end_behind_losses(self, end_offset: int, point: int, newest_snapshot: int | None) -> int:
-        """Where the log ends: no offset that a lost record had is given to another."""
+        """The end of the log: the offset of a lost record is never assigned to another record."""
         following = next((base for base, end in self._checkpointed.journaled if end > end_offset), None)
         shortfall: Loss | str | None
         if following is None and self._checkpointed.journal_end > end_offset:
@@ -382,9 +395,14 @@ class _Loader:
         self._has_lost_records = True
         if isinstance(shortfall, str):
             self._damage.append(shortfall)
-            _log.error("%s, unless the checkpoint is damaged. New records get these offsets again", shortfall)
+            _log.error(
+                "Lost records: %s, unless the checkpoint is damaged. New records get these offsets again",
+                shortfall,
+            )
             return end_offset
         self._losses.append(shortfall)
+        if self.on_lost_end is not None:
+            self.on_lost_end(shortfall.damage)
         next_offset = shortfall.damage.next_offset
         self._segments.append(
             Segment.create(self._cache, self._directory, next_offset, self._config.index_interval_bytes)
@@ -411,7 +429,7 @@ class _Loader:
             self._files.remove(path)
 
     def _start_over(self, end_offset: int, log_start: int) -> None:
-        """All that is left lies below the log's start: begin an empty segment there."""
+        """All remaining records are below the log's start: begin an empty segment there."""
         self._cut_reason = f"the log starts at offset {log_start} and these end at {end_offset}"
         self._remove_from(0)
         self._unsynced = []
@@ -422,7 +440,7 @@ class _Loader:
         self._producers.end_offset = log_start
 
     def _write_again(self, first: int, recovery: SegmentRecovery) -> None:
-        """Write what lies above the recovery point once more, to be synced: a kill may have left it in memory only."""
+        """Rewrite the records above the recovery point, to be synced: after a kill they may be in memory only."""
         if not (self._has_news or recovery.has_news):
             # Nothing to sync, unless the file's length was set and not synced: left to the next sync.
             self._segments[first].rewrite_from(self._segments[first].size_bytes)
@@ -436,7 +454,7 @@ class _Loader:
         self._unsynced = self._segments[first:]
 
     def sync(self, loaded: LoadedLog) -> None:
-        """Make durable what `load` has left."""
+        """Sync the records that `load` has left unsynced."""
         for segment in loaded.unsynced:
             segment.file().sync()
         self._files.sync_dir(self._directory)

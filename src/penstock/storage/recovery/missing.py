@@ -1,8 +1,8 @@
-"""Finds the records that a log had and has no more: segments that are gone, and segments that were cut.
+"""Finds the records that a log has lost: in segments that are gone, and in segments that were truncated.
 
-A log keeps the shape that it had. A segment that is gone is there again as an empty file, one that was cut keeps its
-size in memory, and what they lack is damage: readers get an error for these offsets, no other record ever gets them,
-and the same bytes of another replica can be put where they stood. A new segment begins behind a loss at the end, so
+A log keeps its former shape. A segment that is gone is recreated as an empty file, a truncated segment keeps its size
+in memory, and the bytes they lack are damage: readers get an error for these offsets, no other record ever gets them,
+and the same bytes from another replica can be written in their place. After a loss at the end a new segment begins, so
 that the old file can be restored from a backup.
 """
 
@@ -23,7 +23,7 @@ from penstock.storage.segment.segment import LOG, Segment
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
-    """The segments of a log as they were, and what is missing of them."""
+    """The former segments of a log, and the records that they lack."""
 
     segments: list[Segment]
     losses: list[Loss]
@@ -36,7 +36,7 @@ def restore_shape(
     expected: LogInventory,
     index_interval_bytes: int,
 ) -> Shape:
-    """Compare the segments that were found with those of the last clean stop. Waits for the disk."""
+    """Compare the segments that were found with the segments of the last clean stop. Waits for the disk."""
     segments = {each.base_offset: each for each in found}
     losses = []
     is_end_gone = False
@@ -88,7 +88,7 @@ def restore_shape(
 
 
 def _is_back(missing: Damage, segments: Mapping[int, Segment]) -> bool:
-    """Whether records that were missing are there, because somebody has restored a file."""
+    """Whether records that were missing are there again, because a file has been restored."""
     segment = segments.get(missing.segment)
     return any(
         missing.base_offset <= base < missing.next_offset for base in segments if base != missing.segment
@@ -118,10 +118,10 @@ def find_gaps(segments: Sequence[Segment], log_start_offset: int) -> list[Loss]:
 def find_shortfall(
     last: Segment, end_offset: int, point: int, committed_offset: int, newest_snapshot: int | None
 ) -> Loss | str | None:
-    """What a log lacks that ends before its recovery point or high watermark, after a crash.
+    """The records that a log lacks if it ends before its recovery point or high watermark, after a crash.
 
-    Their checkpoints have no checksum. So the offsets are missing that both vouch for, and the newest snapshot of the
-    producers. Where they do not agree, the result is what is wrong.
+    Their checkpoints have no checksum. So only offsets below both, and below the newest producer snapshot, are reported
+    as missing. If that leaves none, the result is a description of the problem.
     """
     durable_offset = max(point, committed_offset)
     if end_offset >= durable_offset:
@@ -134,7 +134,7 @@ def find_shortfall(
 
 
 def find_shortfall_before(last: Segment, end_offset: int, journaled_offset: int) -> Loss | None:
-    """What a log lacks that ends before the records that the journal has for it: all before those was durable."""
+    """The records that a log lacks before its records in the journal: everything before those was durable."""
     if end_offset >= journaled_offset:
         return None
     what = f"ends at offset {end_offset}, but the journal shows that all below {journaled_offset} was durable"
@@ -153,7 +153,7 @@ def _loss_behind(last: Segment, end_offset: int, next_offset: int, what: str) ->
 
 
 def _is_compacted(segment: Segment) -> bool:
-    """Whether offsets are missing within it, as compaction leaves it. The policy of its topic may be another by now."""
+    """Whether offsets are missing within it, as compaction leaves it. Its topic's policy may have changed since."""
     scan = BatchScan(segment.file().read, 0, segment.size_bytes, segment.base_offset, check_crc=False)
     return any(
         header.base_offset > scan.next_offset or header.record_count <= header.last_offset_delta
@@ -162,7 +162,7 @@ def _is_compacted(segment: Segment) -> bool:
 
 
 def _sound_end(segment: Segment) -> tuple[int, int]:
-    """Where the whole batches of a segment end, and with which offset."""
+    """The position and offset at which the whole batches of a segment end."""
     indexes = load_indexes(segment.index_source()._replace(size_bytes=LONG_MAX), read_waiting)
     begin = (
         0 if indexes is None else indexes.offsets.position_below(segment.size_bytes - HEADER_SIZE, LONG_MAX)
@@ -179,7 +179,7 @@ def _sound_end(segment: Segment) -> tuple[int, int]:
 
 
 def report(name: PartitionName, losses: Sequence[Loss]) -> str:
-    """The line for the log of the broker: which offsets are missing, in which files, and what to do."""
+    """For the log of the broker: which offsets are missing, in which files, and what to do."""
     ranges: list[tuple[int, int]] = []
     for each in losses:
         begin, end = each.damage.base_offset, each.damage.next_offset
@@ -190,7 +190,7 @@ def report(name: PartitionName, losses: Sequence[Loss]) -> str:
     files = "; ".join(f"{each.path} {each.what}" for each in losses)
     end_offset = losses[-1].damage.next_offset
     return (
-        f"{name.directory} has lost offsets {offsets}: {files}. Readers of these offsets get an error, all "
+        f"offsets {offsets} ({files}). Readers of these offsets get an error, all "
         "others are served. Replicas on other brokers repair it; without any, stop the broker and restore the file(s) "
         f"from a backup, or accept the loss: penstock topic truncate {name.topic} --partition {name.partition} "
         f"--before {end_offset}"

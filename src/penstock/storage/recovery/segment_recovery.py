@@ -1,4 +1,4 @@
-"""Recovering one segment after a crash: what in it is good, what is torn and cut, what has rotted and is left.
+"""Recovers one segment after a crash: keeps valid batches, truncates torn ones, and leaves corrupt ones in place.
 
 See `recovery` for the rules.
 """
@@ -6,8 +6,7 @@ See `recovery` for the rules.
 import logging
 
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
-from penstock.storage.batch_scan import BatchScan
+from penstock.protocol.records.batch import BatchHeader
 from penstock.storage.damage.confirmed_scan import Confirmed, ConfirmedScan
 from penstock.storage.damage.damage import Damage, Loss, next_sound_batch, sound_header
 from penstock.storage.files import FileSystem, end_of_data
@@ -23,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class SegmentRecovery:
-    """Checks the segments of one log in their order."""
+    """Checks the segments of one log in order."""
 
     def __init__(
         self,
@@ -35,7 +34,7 @@ class SegmentRecovery:
         point: int,
         committed_offset: int,
     ) -> None:
-        """All below `point` was checked before; all below `committed_offset` was durable."""
+        """Everything below `point` was checked before; everything below `committed_offset` was durable."""
         self._files = files
         self._config = config
         self._producers = producers
@@ -45,7 +44,7 @@ class SegmentRecovery:
         self.damage: list[str] = []
         self.damaged: list[Damage] = []
         self.losses: list[Loss] = []
-        """What was durable behind the last batch, and is gone."""
+        """Records after the last batch that were durable, and are gone."""
         self.checked: list[tuple[Segment, int]] = []
         """The segments that were checked, and from which position on."""
         self.was_cut = False
@@ -55,14 +54,14 @@ class SegmentRecovery:
     def check(self, segment: Segment, end_offset: int | None) -> int:
         """Check the batches of a segment that lie at or above the recovery point, and cut it at the first bad one.
 
-        Brings indexes, epochs and producers up to date; gives the offset after the last good batch. `end_offset` is
-        where the next segment begins, if there is one that holds anything.
+        Brings indexes, epochs and producers up to date. Returns the offset after the last valid batch. `end_offset` is
+        the base offset of the next segment that holds anything, if there is one.
         """
         point = self._point
         position, next_offset = self._begin(segment, point)
         epoch = self._epochs.epoch_for(next_offset - 1)
         self.checked.append((segment, position))
-        # Room that was made for batches to come is not read.
+        # Space preallocated for future batches is not read.
         file_size_bytes = max(position, end_of_data(segment.file(), position))
         segment.shrink_to(position)
         while True:
@@ -105,9 +104,9 @@ class SegmentRecovery:
     def _behind(
         self, segment: Segment, scan: ConfirmedScan, size_bytes: int, end_offset: int | None
     ) -> tuple[int, int] | None:
-        """Position and offset of what follows a bad batch, in this segment or as the next; None for nothing.
+        """Position and offset of the data after a bad batch, in this segment or as the next; None if nothing follows.
 
-        Nothing does either when all offsets up to the next segment are there: then it is no batch.
+        Also None if all offsets up to the next segment are there: then the bad bytes are no batch.
         """
         if scan.behind is not None:
             return scan.behind
@@ -126,11 +125,11 @@ class SegmentRecovery:
         if scan.bad_header is not None:
             end = scan.position + scan.bad_header.size_bytes
             if not any(segment.file().read(size_bytes - end, end)):
-                return end, end_offset  # the rest is room that a roll has given back
+                return end, end_offset  # the rest is space that a roll has released
         return size_bytes, end_offset
 
     def _begin(self, segment: Segment, point: int) -> tuple[int, int]:
-        """Where to begin checking: at `point`, if the index leads there, else at the segment's first byte."""
+        """The position to begin checking: at `point`, if the index leads there, else at the segment's first byte."""
         base_offset = segment.base_offset
         if point > base_offset:
             indexes = load_indexes(segment.index_source(), read_waiting)
@@ -140,7 +139,9 @@ class SegmentRecovery:
                 indexes.catch_up(segment.file().read, base_offset, position)
                 segment.reset_indexes(indexes)
                 return position, point
-            _log.info("%s: no index leads to offset %d: checking all of it", segment.log_path, point)
+            _log.info(
+                "No index entry for offset %d in %s: scanning the whole segment", point, segment.log_path
+            )
         indexes = SegmentIndexes.empty(base_offset, self._config.index_interval_bytes)
         indexes.take_transactions(self._files, segment.path(""), below_offset=point)
         segment.reset_indexes(indexes)
@@ -157,7 +158,7 @@ class SegmentRecovery:
             segment.note_aborted(AbortedTransaction.of(completed))
 
     def _note_bad_epoch(self, bad_header: BatchHeader, offset: int, following: BatchHeader | None) -> None:
-        """A leader epoch may begin with a damaged batch. It has rotted, too, unless the batches around it allow it."""
+        """A leader epoch may begin with a damaged batch. It is corrupt, too, unless the epochs around it allow it."""
         latest_epoch = self._epochs.latest_epoch
         epoch_min = -1 if latest_epoch is None else latest_epoch
         if following is not None and epoch_min <= bad_header.leader_epoch <= following.leader_epoch:
@@ -166,15 +167,15 @@ class SegmentRecovery:
     def _step_over_damage(
         self, segment: Segment, scan: ConfirmedScan, behind: tuple[int, int] | None
     ) -> tuple[int, int]:
-        """A bad batch that was durable: go on behind it."""
+        """Continue after a bad batch that was durable."""
         what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
         header = scan.bad_header
         position, next_offset = behind or self._end_of_damage(scan)
-        if header is not None:
-            segment.note_batch(scan.position, position - scan.position, next_offset - 1, header.max_timestamp)
+        timestamp = NO_TIMESTAMP if header is None else header.max_timestamp
+        segment.note_batch(scan.position, position - scan.position, next_offset - 1, timestamp)
         if next_offset > self._point:
             self._producers.mark_unverified(max(scan.next_offset, self._point))
-        _log.error("%s; it was durable before the crash, and is left as it is", what)
+        _log.error("Found damage to durable records: %s. They are not served", what)
         self.damage.append(what)
         self.damaged.append(
             Damage(
@@ -188,16 +189,16 @@ class SegmentRecovery:
         return position, next_offset
 
     def _end_of_damage(self, scan: ConfirmedScan) -> tuple[int, int]:
-        """Nothing follows: what was durable ends behind the bad batch, which says where that is."""
+        """Nothing follows: the durable records end after the bad batch, whose header says where that is."""
         header = scan.bad_header
         assert header is not None
         end_offset = min(header.next_offset, max(self._point, scan.next_offset + 1))
         return scan.position + header.size_bytes, end_offset
 
     def _step_over_end(self, segment: Segment, scan: ConfirmedScan, size_bytes: int) -> tuple[int, int]:
-        """Nothing that can be read follows, up to the end of the file: the rest of what was durable is missing.
+        """No readable batch follows up to the end of the file: the rest of the durable records is missing.
 
-        The bytes stay, and the log goes on behind them.
+        The bytes are kept, and the log continues after them.
         """
         end_offset = max(self._point, scan.next_offset + 1)
         damage = Damage(
@@ -215,19 +216,19 @@ class SegmentRecovery:
         return size_bytes, end_offset
 
     def _cut(self, segment: Segment, scan: ConfirmedScan, file_size_bytes: int) -> None:
-        """A segment that begins where this one now ends stays: the bytes cut were no records of this log,
-        but room that a roll had given back, or the rest of a refused write.
+        """A segment that begins where this one now ends is kept: the truncated bytes were no records of this log, but
+        space that a roll had released, or the rest of a refused write.
         """
         self.was_cut = True
         count = file_size_bytes - scan.position
         if scan.is_zeros:
-            _log.debug("%s: cut %d bytes of room that was not used", segment.log_path, count)
+            _log.debug("Truncated %d unused preallocated bytes of %s", count, segment.log_path)
         else:
             _log.warning(
-                "%s: cut %d bytes from offset %d on, which a crash left unfinished: %s",
+                "Truncated %s at offset %d (%d bytes): incomplete write before a crash: %s",
                 segment.log_path,
-                count,
                 scan.next_offset,
+                count,
                 scan.reason,
             )
 
@@ -238,18 +239,23 @@ def note_epoch(epochs: LeaderEpochs, epoch: int, start_offset: int) -> None:
 
 
 def _position_of(segment: Segment, indexes: SegmentIndexes, point: int) -> int:
-    """Where the first batch at or above `point` begins, by the index; -1 when that leads nowhere."""
-    position = indexes.offsets.position_before(point - 1)
-    read = segment.file().read
-    if segment.size_bytes - position < HEADER_SIZE:
-        return -1
-    header = parse_header(read(HEADER_SIZE, position))
-    size_bytes = header.size_bytes
-    is_batch = HEADER_SIZE <= size_bytes <= segment.size_bytes - position and header.base_offset < point
-    if not is_batch or not crc_is_valid(read(size_bytes, position), 0, size_bytes):
-        return -1
-    scan = BatchScan(read, position, segment.size_bytes, segment.base_offset, check_crc=False)
-    for at, header in scan:
-        if header.base_offset >= point:
-            return at if scan.next_offset == point else -1
-    return scan.position if scan.next_offset == point else -1
+    """The position of the first batch at or above `point`, by the index; -1 if the index does not lead to one.
+
+    The batches on the way are checked: if a corrupt batch seemed to end at `point`, the durable batches after it would
+    be cut.
+    """
+    scan = ConfirmedScan(
+        segment.file().read,
+        indexes.offsets.position_before(point - 1),
+        segment.size_bytes,
+        segment.base_offset,
+        epoch=-1,
+        end_offset=None,
+        has_gaps=True,
+    )
+    next_offset = -1
+    for batch in scan:
+        if batch.header.base_offset >= point:
+            return batch.position if next_offset == point else -1
+        next_offset = batch.header.next_offset
+    return scan.position if next_offset == point else -1

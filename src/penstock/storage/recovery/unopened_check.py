@@ -1,8 +1,8 @@
-"""Looks for damage in a log that nobody has opened since a clean stop, without opening it.
+"""Looks for damage in a log that has not been opened since a clean stop, without opening it.
 
-An open log takes memory for as long as the broker runs, and most logs of a broker may be cold. This check holds one
-file open at a time and keeps nothing. It finds out that there is damage, not where: then the log is opened, and
-`Log.check` finds that.
+An open log uses memory until the broker stops, and most logs of a broker may be cold. This check holds one file open at
+a time and keeps nothing. It only detects damage and does not locate it: then the log is opened, and `Log.check` locates
+it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ class UnopenedCheck:
             names, epochs = await self._offload.run(self._load)
             bases = sorted(int(name[: -len(LOG)]) for name in names if is_segment(name))
             for base, end_offset in zip(bases, [*bases[1:], self._end_offset], strict=True):
-                # What lies below the start waits for its deletion, and nobody reads it.
+                # Records below the log start are to be deleted, and are never read.
                 if end_offset > self._log_start_offset and await self._is_damaged(
                     base, end_offset, epochs, is_current, rest
                 ):

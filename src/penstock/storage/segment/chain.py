@@ -1,6 +1,6 @@
-"""The segments of one log as one run of batches: where to write, when to roll, what to drop.
+"""The segments of one log as one sequence of batches: where to write, when to roll, which segments to drop.
 
-Knows files and offsets; producers, epochs and durability are the log's. Only the event loop calls it.
+Handles files and offsets; the log handles producers, epochs and durability. Only the event loop calls it.
 """
 
 import contextlib
@@ -22,9 +22,11 @@ from penstock.storage.segment.tail import Tail
 from penstock.storage.storable_batch import StorableBatch
 
 GROW_BYTES = 1 << 20
-"""How far an active file is grown ahead of its writes, so that most syncs need not journal a new size."""
+"""The bytes by which an active file is grown ahead of its writes, so that most syncs need not journal a new size."""
 GROW_FOR_APPENDS_BELOW_BYTES = 16_384
 """Larger appends allocate blocks with every sync anyway, and gain nothing."""
+JOINED_BYTES_MAX = 64 << 10
+"""Batches up to this total size are copied into one buffer: the system call and the journal are slower with many."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +63,7 @@ class SegmentChain:
         end_offset: int,
         discard: Discard,
     ) -> None:
-        """`discard` gets the files of dropped segments, already renamed, to remove them in its own time."""
+        """`discard` gets the files of dropped segments, already renamed, and removes them later."""
         self.directory = directory
         self._cache = cache
         self._discard = discard
@@ -76,7 +78,7 @@ class SegmentChain:
         self.names_unsynced = False
         """Whether files were created since the directory was last taken for a sync."""
         self.is_new = False
-        """Whether even the directory was, and `names_unsynced` with it."""
+        """Whether even the directory was created, and `names_unsynced` is set with it."""
         self._rolled_at_ms = -1
         self.tail: Tail | None = None
         """The positions of the newest batches of the active segment, once this process has written any."""
@@ -101,16 +103,16 @@ class SegmentChain:
 
     # -- writing --------------------------------------------------------------------------------------
 
-    def write(self, batches: list[StorableBatch], now_ms: int) -> None:
-        """Write all batches behind the last one or, raising, none. They have their offsets."""
-        if self._config.segment_records == LONG_MAX:
-            self._write_group(batches, self.end_offset, now_ms)
-            self.end_offset = batches[-1].last_offset + 1
-        else:
-            self._write_counted(batches, now_ms)
+    def write(self, batches: list[StorableBatch], now_ms: int) -> Sequence[Buffer]:
+        """Append all batches, which have their offsets, or, raising, none. Returns the written bytes."""
+        if self._config.segment_records != LONG_MAX:
+            return self._write_counted(batches, now_ms)
+        buffers = self._write_group(batches, self.end_offset, now_ms)
+        self.end_offset = batches[-1].last_offset + 1
+        return buffers
 
     def has_room_for(self, batches: Sequence[StorableBatch], now_ms: int) -> bool:
-        """Whether each of them would go to the active segment, so that one write will do."""
+        """Whether all of them would go to the active segment, so that a single write is enough."""
         indexes = self.active.indexes_in_memory
         if self.active.size_bytes == 0 or indexes is None or not indexes.is_ready_for_batches:
             return False
@@ -125,15 +127,16 @@ class SegmentChain:
                 max_timestamp = batch.max_timestamp
         return not self._must_roll(size_bytes, self.end_offset + record_count - 1, max_timestamp, now_ms)
 
-    def _write_counted(self, batches: list[StorableBatch], now_ms: int) -> None:
+    def _write_counted(self, batches: list[StorableBatch], now_ms: int) -> Sequence[Buffer]:
         """Write batches into as many segments as they need, where segments are limited by their number of records."""
         active, size_bytes = self.active, self.active.size_bytes
         record_count_max = self._config.segment_records
         room = record_count_max - (self.end_offset - active.base_offset)
         next_offset = self.end_offset
+        buffers: list[Buffer] = []
         try:
             for group in split_by_record_count(batches, room, record_count_max):
-                self._write_group(group, next_offset, now_ms)
+                buffers += self._write_group(group, next_offset, now_ms)
                 next_offset = group[-1].last_offset + 1
         except StorageFailure:
             raise
@@ -142,9 +145,10 @@ class SegmentChain:
                 self._take_back(active, size_bytes)
             raise
         self.end_offset = next_offset
+        return buffers
 
-    def _write_group(self, batches: list[StorableBatch], next_offset: int, now_ms: int) -> None:
-        """Write batches into one segment, a new one if need be, with one write."""
+    def _write_group(self, batches: list[StorableBatch], next_offset: int, now_ms: int) -> Sequence[Buffer]:
+        """Write batches into one segment, a new one if needed, with a single write."""
         indexes = self.active.indexes_in_memory
         if indexes is None or not indexes.is_ready_for_batches:
             self._make_writable(next_offset)
@@ -159,6 +163,8 @@ class SegmentChain:
             last_offsets = [batch.last_offset for batch in batches]
             size_bytes = sum(sizes)
             max_timestamp = max([batch.max_timestamp for batch in batches])
+            if size_bytes <= JOINED_BYTES_MAX:
+                buffers = (b"".join(buffers),)
         if self._must_roll(size_bytes, last_offset, max_timestamp, now_ms):
             is_near = last_offset - next_offset <= RELATIVE_OFFSET_MAX
             self._roll(next_offset if is_near else batches[0].base_offset, now_ms)
@@ -174,9 +180,10 @@ class SegmentChain:
         self.counted_batches += len(batches)
         if not self.unsynced or self.unsynced[-1] is not segment:
             self.unsynced.append(segment)
+        return buffers
 
     def _make_writable(self, next_offset: int) -> None:
-        """Load what appends need. The first append after opening a log also proves where it ends."""
+        """Load the state that appends need. The first append after opening a log also verifies the log's end."""
         try:
             end_offset = self.active.end_offset()
         except OSError as error:
@@ -188,7 +195,7 @@ class SegmentChain:
             )
 
     def _begins_at(self, offset: int) -> bool:
-        """Whether a batch of the active segment begins at `offset`. If none does, one behind it has a rotten offset."""
+        """Whether a batch of the active segment begins at `offset`. If none does, a later one has a corrupt offset."""
         read, base_offset = self.active.file().read, self.active.base_offset
         return any(
             batch.header.base_offset == offset
@@ -256,7 +263,7 @@ class SegmentChain:
             self.note_unsynced(segment)
 
     def _remove_empty(self, base_offset: int) -> None:
-        """An empty file with a base offset inside of another segment would hide that one's records."""
+        """An empty file with a base offset inside another segment would hide that segment's records."""
         path = f"{self.directory}/{base_offset:020d}{LOG}"
         if path != self.active.log_path:
             self._cache.forget(path)
@@ -282,10 +289,10 @@ class SegmentChain:
     # -- dropping -------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> int:
-        """Drop every batch that reaches `offset` or beyond; gives the new end offset. Waits for the disk.
+        """Drop every batch that reaches `offset` or beyond. Returns the new end offset. Waits for the disk.
 
         A batch is dropped whole, so that the log may end below `offset`. All of it is durable before it returns:
-        else a crash could bring dropped records back behind new ones. Raises `StorageFailure`.
+        otherwise a crash could bring dropped records back after new ones. Raises `StorageFailure`.
         """
         if offset >= self.end_offset:
             return self.end_offset
@@ -320,12 +327,12 @@ class SegmentChain:
         return end_offset
 
     def overwrite(self, segment: Segment, data: Buffer, position: int) -> None:
-        """Put other bytes where damaged ones stand; the next sync makes them durable. Raises `OSError`."""
+        """Overwrite damaged bytes; the next sync makes the new ones durable. Raises `OSError`."""
         segment.file().write((data,), position)
         self.note_unsynced(segment)
 
     def complete(self, segment: Segment, data: Buffer, position: int) -> None:
-        """Put the batches that are missing at the end of a segment there, from `position` on. Raises `StorageError`.
+        """Write the batches that are missing at the end of a segment, from `position` on. Raises `StorageError`.
 
         The next sync makes them durable. The caller rebuilds the indexes.
         """
@@ -336,16 +343,16 @@ class SegmentChain:
         self.note_unsynced(segment)
 
     def note_unsynced(self, segment: Segment) -> None:
-        """Let the next sync include this segment."""
+        """Include this segment in the next sync."""
         if segment not in self.unsynced:
             self.unsynced.append(segment)
 
     def count_anew(self) -> None:
-        """Begin again to count what is written."""
+        """Restart the count of written bytes and batches."""
         self.counted_bytes = self.counted_batches = 0
 
     def take_unsynced(self, *, opens_files: bool = True) -> tuple[list[Handle], list[str]]:
-        """The files and directories to sync for all that was written since the last call. Raises `OSError`.
+        """The files and directories to sync for everything written since the last call. Raises `OSError`.
 
         The files are pinned. When one cannot be opened, nothing is taken. `opens_files` is off when the whole file
         system is synced.
@@ -353,7 +360,7 @@ class SegmentChain:
         paths = [segment.log_path for segment in self.unsynced]
         directories = [self.directory] if self.names_unsynced else []
         if self.is_new:
-            # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
+            # The topic id must be as durable as the records: it distinguishes a new topic's log from an old one's.
             paths.append(f"{self.directory}/{PARTITION_METADATA}")
             directories.append(os.path.dirname(self.directory))
         handles = self._cache.pin_all(paths) if opens_files else []
@@ -368,7 +375,7 @@ class SegmentChain:
     def restart_at(self, offset: int) -> None:
         """Drop everything and begin an empty segment at `offset`. Waits for the disk. Raises `StorageFailure`.
 
-        Durable before it returns: else a crash could bring dropped records back behind a start that was saved.
+        Durable before it returns: otherwise a crash could bring dropped records back after a start that was saved.
         """
         self.layout += 1
         for dropped in reversed(self.segments):
@@ -401,7 +408,7 @@ class SegmentChain:
             self._drop(segment)
 
     def replace(self, base_offset: int, size_bytes: int, replaced: Sequence[int]) -> None:
-        """Put one segment, whose files are in place, where those with the base offsets `replaced` stand."""
+        """Replace the segments with the base offsets `replaced` with one segment, whose files are in place."""
         first = self.number_of(replaced[0])
         old = self.segments[first : first + len(replaced)]
         assert [segment.base_offset for segment in old] == list(replaced), "they are neighbours"
@@ -427,7 +434,7 @@ class SegmentChain:
         self.tail = None
 
     def seal(self) -> None:
-        """Leave the files as a reader expects them who knows nothing but their sizes."""
+        """Leave the files as expected by a reader that knows nothing but their sizes."""
         for segment in self.segments:
             self._trim(segment)
             segment.seal()
@@ -446,7 +453,7 @@ def split_by_record_count(
     batches: list[StorableBatch], record_count_first: int, record_count_max: int
 ) -> list[list[StorableBatch]]:
     """Groups that fit a segment by their number of records: `record_count_first` for the first group, which may
-    be empty when not even one batch fits. A single batch that is too large stands alone.
+    be empty when not even one batch fits. A single batch that is too large forms its own group.
     """
     groups: list[list[StorableBatch]] = [[]]
     room = record_count_first

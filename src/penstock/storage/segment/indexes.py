@@ -1,7 +1,7 @@
-"""The indexes of one segment while they are in memory, and how they come from and go to their files.
+"""The indexes of one segment while they are in memory, and how they are loaded and saved.
 
-Index files are an optimisation: a failure to write one is logged and makes lookups slower, it never fails an
-append. Suspect ones are rebuilt from the segment. All functions may run on a thread, on indexes of its own.
+Index files are an optimisation: a failure to write one is logged and makes lookups slower, it never fails an append.
+Suspect files are rebuilt from the segment. All functions may run on a thread, on separate indexes.
 """
 
 import logging
@@ -27,7 +27,7 @@ SHORT_SEGMENT_BYTES: Final = 1 << 16
 
 _ABSENT: Final = bytearray()
 _REWRITE: Final = -1
-"""Saved count of an index whose file holds entries that are no longer true."""
+"""Saved count of an index whose file holds outdated entries."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class IndexSource(NamedTuple):
 
 
 class SegmentIndexes:
-    """Offset, time and transaction index of one segment, and what must be known to add to them."""
+    """Offset, time and transaction index of one segment, and the state needed to add to them."""
 
     __slots__ = (
         "_bytes_since_entry",
@@ -69,7 +69,7 @@ class SegmentIndexes:
         transactions: TransactionIndex,
         interval_bytes: int,
     ) -> None:
-        """The entries given are those that the files hold."""
+        """The given entries are in the files already."""
         self.offsets = offsets
         self.times = times
         self.transactions = transactions
@@ -90,7 +90,7 @@ class SegmentIndexes:
         return indexes
 
     def note_batch(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
-        """Take in the batch at `position`, and index it when enough bytes have passed since the last entry."""
+        """Count the batch at `position`, and index it when enough bytes have passed since the last entry."""
         if position == 0:
             self.first_timestamp = max_timestamp
         if max_timestamp > self.max_timestamp:
@@ -103,7 +103,7 @@ class SegmentIndexes:
         self._bytes_since_entry += size_bytes
 
     def catch_up(self, read: Callable[[int, int], Buffer], base_offset: int, size_bytes: int) -> int:
-        """Get ready for `note_batch` after loading; gives the offset after the last sound batch of the segment."""
+        """Get ready for `note_batch` after loading. Returns the offset after the last valid batch of the segment."""
         position = self.offsets.last_position
         next_offset = base_offset
         for batch in sound_batches(read, position, size_bytes, base_offset):
@@ -119,7 +119,7 @@ class SegmentIndexes:
         return next_offset
 
     def has_room(self, size_bytes_max: int, batch_count: int = 1) -> bool:
-        """Whether the entries of the next batches, if they get any, fit into each file with those of `close_times`."""
+        """Whether the entries of the next batches, if any, fit into each file along with the `close_times` entries."""
         if batch_count == 1 and self._bytes_since_entry <= self.interval_bytes:
             return True
         return (
@@ -133,7 +133,7 @@ class SegmentIndexes:
             self.times.add(self.max_timestamp, self.max_timestamp_offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Forget the entries at or above `offset`; the files are rewritten when they are saved next."""
+        """Drop the entries at or above `offset`; the files are rewritten at the next save."""
         for number, (_, index) in enumerate(self._all()):
             index.truncate_to(offset)
             if self._saved_counts[number] > len(index):
@@ -144,11 +144,11 @@ class SegmentIndexes:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the files hold exactly what is in memory."""
+        """Whether the files hold exactly the entries in memory."""
         return self._saved_counts == [len(self.offsets), len(self.times), len(self.transactions)]
 
     def save(self, files: FileSystem, prefix: str) -> list[str]:
-        """Write the entries that are only in memory; gives the files written, which are not synced yet."""
+        """Write the entries that are only in memory. Returns the written files, which are not synced yet."""
         written = []
         for number, (suffix, index) in enumerate(self._all()):
             if len(index) == self._saved_counts[number]:
@@ -162,7 +162,7 @@ class SegmentIndexes:
         return written
 
     def take_transactions(self, files: FileSystem, prefix: str, below_offset: int) -> None:
-        """Keep of the transaction index's file what ended below `below_offset`; the other files are not true."""
+        """Load the saved transactions that ended below `below_offset`; the other index files are outdated."""
         self.transactions = TransactionIndex(_read(files, prefix + TRANSACTION_INDEX, read_waiting) or b"")
         count = len(self.transactions)
         self.transactions.truncate_to(below_offset)
@@ -170,12 +170,12 @@ class SegmentIndexes:
         self.mark_for_rewrite()
 
     def forget_transactions(self, from_offset: int) -> None:
-        """Those that ended at or above `from_offset` are reported again."""
+        """Drop the transactions that ended at or above `from_offset`: they are reported again."""
         self.transactions.truncate_to(from_offset)
         self._saved_counts[2] = _REWRITE
 
     def mark_for_rewrite(self) -> None:
-        """Whatever the files hold, it is not this."""
+        """The files' content is outdated, whatever it is."""
         self._saved_counts[0] = self._saved_counts[1] = _REWRITE
 
     def _all(self) -> tuple[tuple[str, AnyIndex], ...]:
@@ -183,7 +183,7 @@ class SegmentIndexes:
 
 
 def load_indexes(source: IndexSource, read: FileRead) -> SegmentIndexes | None:
-    """The indexes as their files have them; None when `read` would wait, or they are missing or implausible.
+    """The indexes read from their files; None when `read` would wait, or they are missing or implausible.
 
     A segment that is shorter than a few index intervals needs no index: without one it is walked from its start.
     """
@@ -201,7 +201,7 @@ def load_indexes(source: IndexSource, read: FileRead) -> SegmentIndexes | None:
 
 
 def rebuild_indexes(source: IndexSource, read: Callable[[int, int], Buffer]) -> SegmentIndexes:
-    """Offset and time index rebuilt from the batches; the transaction index as its file has it."""
+    """Offset and time index rebuilt from the batches; the transaction index from its file."""
     files, prefix, base_offset, size_bytes, interval_bytes = source
     transactions = TransactionIndex(_read(files, prefix + TRANSACTION_INDEX, read_waiting) or b"")
     indexes = SegmentIndexes(OffsetIndex(base_offset), TimeIndex(base_offset), transactions, interval_bytes)
@@ -213,7 +213,7 @@ def rebuild_indexes(source: IndexSource, read: Callable[[int, int], Buffer]) -> 
 
 
 def last_time_entry(files: FileSystem, prefix: str, base_offset: int) -> TimeIndex:
-    """The time index with only its last entry, which is all that retention needs of it."""
+    """The time index with only its last entry, which is all that retention needs."""
 
     def read_end(file: File, size_bytes: int, _position: int) -> Buffer:
         end = size_bytes // TIME_ENTRY_SIZE * TIME_ENTRY_SIZE

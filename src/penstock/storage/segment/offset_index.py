@@ -5,7 +5,7 @@ File `<base offset, 20 digits>.index`: entries of 8 bytes, big-endian, ascending
     0  relative offset  u32   last offset of an indexed batch, minus the segment's base offset
     4  position         u32   where in the `.log` file that batch begins
 
-About one entry stands for every `index.interval.bytes` of log. There is no checksum: a suspect index is
+There is about one entry for every `index.interval.bytes` of log. There is no checksum: a suspect index is
 deleted and rebuilt from its segment.
 """
 
@@ -60,7 +60,7 @@ class OffsetIndex:
         return self._base_offset + (self._entries[-1] >> 32 if self._entries else 0)
 
     def add(self, offset: int, position: int) -> bytes:
-        """Add an entry for the batch at `position` whose last offset is `offset`; gives its bytes."""
+        """Add an entry for the batch at `position` whose last offset is `offset`. Returns the entry's bytes."""
         entry = (offset - self._base_offset) << 32 | position
         assert not self._entries or entry > self._entries[-1], "index entries ascend"
         self._entries.append(entry)
@@ -89,7 +89,7 @@ class OffsetIndex:
         return entries.tobytes()
 
     def is_plausible(self, segment_size_bytes: int) -> bool:
-        """Whether nothing speaks against it: ascending at its ends, and inside the segment."""
+        """Whether the index looks valid: ascending at its ends, and inside the segment."""
         if not self._entries:
             return True
         first, last = self._entries[0], self._entries[-1]

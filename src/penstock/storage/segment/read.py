@@ -1,6 +1,6 @@
-"""Finding and cutting whole batches in the bytes of a segment.
+"""Finds and slices whole batches in the bytes of a segment.
 
-Pure but for the `read` function it is given: the event loop passes one that never waits, a thread one that may.
+No I/O except for the `read` function that it is given: on the event loop it never waits, on a thread it may.
 """
 
 import struct
@@ -39,7 +39,7 @@ class Cut(msgspec.Struct, frozen=True, gc=False):
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """Where a batch lies, with the bytes read around it: `chunk[start:]` begins with the batch."""
+    """The location of a batch, with the bytes read around it: `chunk[start:]` begins with the batch."""
 
     position: int
     size_bytes: int
@@ -52,13 +52,13 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 def find_batch(read: Read, index: OffsetIndex, size_bytes: int, offset: int, begin: int = 0) -> Found | None:
     """The first batch whose last offset is at or above `offset`; None when the segment has none.
 
-    It does not begin before the byte `begin`, where a batch does: what stands before may be damaged.
+    It does not begin before the byte `begin`, where a batch begins: earlier bytes may be damaged.
     """
     position = max(begin, index.position_before(offset))
     is_indexed = position > begin
     last_offset = -1
     if is_indexed and position + HEADER_SIZE > size_bytes:
-        raise IndexInDoubt  # else a rotten entry would hide every record behind it
+        raise IndexInDoubt  # otherwise a corrupt entry would hide every record after it
     while position + HEADER_SIZE <= size_bytes:
         chunk = _read_exactly(read, min(WALK_BYTES, size_bytes - position), position)
         at = 0
@@ -91,7 +91,7 @@ def cut_batches(
     end_offset: int,
     begin: int = 0,
 ) -> Cut | None:
-    """Whole batches from the one that contains `offset`, all below `offset_limit`; None when there are none.
+    """Whole batches from the batch that contains `offset`, all below `offset_limit`; None when there are none.
 
     `end_offset` is where the segment ends. `begin` as in `find_batch`.
     """
@@ -108,7 +108,7 @@ def cut_batches(
         return Cut(_first_batch(read, found), found.last_offset + 1)
     chunk, start = found.chunk, found.start
     wanted = min(size_bytes_max, size_bytes - found.position)
-    if len(chunk) - start < wanted:  # the walk reads little: what is given is read once, in one piece
+    if len(chunk) - start < wanted:  # finding a batch reads little: the result is read at once, in one piece
         chunk, start = _read_exactly(read, wanted, found.position), 0
     bound = min(len(chunk), start + size_bytes_max)
     chunk_position = found.position - start
@@ -122,7 +122,7 @@ def cut_batches(
 
 
 def _check_gap(read: Read, found: Found, size_bytes: int, end_offset: int) -> None:
-    """Compaction may have left a gap before a batch. Else its offset has rotted, and what follows contradicts it."""
+    """Compaction may have left a gap before a batch. Otherwise its offset is corrupt: the next batch contradicts it."""
     position = found.position + found.size_bytes
     next_offset = end_offset
     if position + HEADER_SIZE <= size_bytes:
@@ -133,7 +133,7 @@ def _check_gap(read: Read, found: Found, size_bytes: int, end_offset: int) -> No
 
 
 def sound(cut: Cut) -> Cut:
-    """As much of it as is sound. Raises `LogCorrupt` when not even the first batch is."""
+    """The valid part of it. Raises `LogCorrupt` when not even the first batch is valid."""
     if not len(cut.data):
         return cut
     size_bytes, next_offset = sound_part(cut.data)
@@ -147,15 +147,15 @@ def sound(cut: Cut) -> Cut:
 
 
 def _walk(chunk: Buffer, at: int, bound: int, offset_limit: int) -> tuple[int, int]:
-    """Where the whole batches from `at` on that end by `bound` and below the limit end, and the offset there."""
+    """The end position of the whole batches from `at` that end by `bound` and below the limit, and the offset there."""
     next_offset = -1
-    while bound - at >= HEADER_SIZE and next_offset < offset_limit:  # behind the limit there may be damage
+    while bound - at >= HEADER_SIZE and next_offset < offset_limit:  # beyond the limit there may be damage
         base, length, _, magic, _, _, delta = _HEAD.unpack_from(chunk, at)
         if magic != MAGIC or length < _LENGTH_MIN:
             return -1, -1
         end = at + LOG_OVERHEAD + length
         if end > bound or base + delta >= offset_limit:
-            # Not the base offset of what is left out: if that has rotted, records between would be passed over.
+            # Not the base offset of the excluded batch: if it is corrupt, records in between would be skipped.
             return at, next_offset if next_offset >= 0 else base
         at = end
         next_offset = base + delta + 1

@@ -1,4 +1,4 @@
-"""One segment of a log: a run of record batches in a file, and the indexes that find things in it.
+"""One segment of a log: a sequence of record batches in a file, and the indexes for lookups in it.
 
 Files, all named after the offset of the first record, in 20 digits:
 
@@ -8,9 +8,9 @@ Files, all named after the offset of the first record, in 20 digits:
     <base>.txnindex   see `transaction_index`; only when a transaction was aborted
 
 `size_bytes` counts the batches. The file may be longer while it is written to: it is grown ahead of the writes,
-so that most syncs need not journal a new size; the zeros behind `size_bytes` are cut when the segment is sealed,
+so that most syncs need not journal a new size; the zeros after `size_bytes` are cut when the segment is sealed,
 and by recovery after a crash. Index entries stay in memory and are saved when the segment is sealed, at
-checkpoints and when it falls idle: what a crash loses of them is rebuilt from the recovery point on.
+checkpoints and when it falls idle: entries lost in a crash are rebuilt from the recovery point on.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ def is_segment(name: str) -> bool:
 
 
 class Segment:
-    """Only the event loop calls it. An idle one holds neither an open file nor an index."""
+    """Only the event loop calls it. An idle segment holds neither an open file nor an index."""
 
     __slots__ = (
         "_cache",
@@ -89,10 +89,10 @@ class Segment:
     def create(
         cls, cache: FileCache, directory: str, base_offset: int, index_interval_bytes: int
     ) -> "Segment":
-        """Make an empty segment, ready for appends. Durable only after a sync of the directory."""
+        """Create an empty segment, ready for appends. Durable only after a sync of the directory."""
         segment = cls(cache, directory, base_offset, 0, index_interval_bytes)
         file = cache.file(segment.log_path, create=True)
-        if file.size() > 0:  # left behind by an interrupted roll
+        if file.size() > 0:  # left over from an interrupted roll
             file.truncate(0)
         segment.indexes_in_memory = SegmentIndexes.empty(base_offset, index_interval_bytes)
         return segment
@@ -114,10 +114,10 @@ class Segment:
     # -- writing --------------------------------------------------------------------------------------
 
     def write(self, buffers: Sequence[Buffer], size_bytes: int, grow_by_bytes: int) -> int:
-        """Write batches of `size_bytes` in all behind the last ones; gives their position. Then `note_batches`.
+        """Write batches of `size_bytes` in total after the last ones. Returns their position. Then call `note_batches`.
 
-        Raises `StorageError` when the disk refuses and nothing of the write remains, `StorageFailure` when even
-        that cannot be had.
+        Raises `StorageError` when the disk refuses and nothing of the write remains, `StorageFailure` when even that
+        cannot be ensured.
         """
         position = self.size_bytes
         end = position + size_bytes
@@ -141,7 +141,7 @@ class Segment:
         return position
 
     def note_batches(self, position: int, batches: Sequence[StorableBatch]) -> None:
-        """Batches stand at `position` now: count them in. Only after `writable_indexes`."""
+        """Count in batches that are now at `position`. Only after `writable_indexes`."""
         assert self.indexes_in_memory is not None
         note = self.indexes_in_memory.note_batch
         for batch in batches:
@@ -150,7 +150,7 @@ class Segment:
         self.size_bytes = position
 
     def note_batch(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
-        """Like `note_batches`, of one that recovery has found."""
+        """Like `note_batches`, for one batch that recovery has found."""
         assert self.indexes_in_memory is not None
         self.indexes_in_memory.note_batch(position, size_bytes, last_offset, max_timestamp)
         self.size_bytes = position + size_bytes
@@ -170,14 +170,14 @@ class Segment:
         return self.indexes().catch_up(self.file().read, self.base_offset, self.size_bytes)
 
     def _grow(self, file: File, size_bytes: int) -> None:
-        """Enlarge the file ahead of writes. Only an optimisation: the write itself meets any error."""
+        """Enlarge the file ahead of writes. Only an optimisation: the write itself reports any error."""
         with contextlib.suppress(OSError):
             file.truncate(size_bytes)
             self._file_size_bytes = size_bytes
             self.has_unsynced_size = True
 
     def cut_file(self, size_bytes: int) -> None:
-        """Take back what stands behind `size_bytes`: batches of a refused append must not come to light later."""
+        """Truncate the bytes after `size_bytes`: batches of a refused append must not reappear later."""
         self.has_unsynced_size = True
         try:
             self.file().truncate(size_bytes)
@@ -196,14 +196,14 @@ class Segment:
             self._file_size_bytes = self.size_bytes
 
     def shrink_to(self, size_bytes: int) -> None:
-        """Count only so many bytes as batches, until `note_batch` adds more; `trim` then cuts the rest."""
+        """Count only this many bytes as batches, until `note_batch` adds more; `trim` then cuts the rest."""
         self.size_bytes = size_bytes
 
     def rewrite_from(self, position: int) -> None:
-        """Write the batches from `position` on once more, with what is in the page cache. Waits for the disk.
+        """Rewrite the batches from `position` on, with the content of the page cache. Waits for the disk.
 
-        After a failed sync the kernel takes its pages for clean, though the disk does not have them: only what is
-        written again is sure to be there after the next sync.
+        After a failed sync the kernel treats its pages as clean, though the disk does not have them: only rewritten
+        bytes are certain to be there after the next sync.
         """
         file = self.file()
         self.has_unsynced_size = True
@@ -237,13 +237,13 @@ class Segment:
         return self.indexes_in_memory
 
     def indexes_if_cached(self) -> SegmentIndexes | None:
-        """The indexes if they can be had without waiting."""
+        """The indexes if they are available without waiting."""
         if self.indexes_in_memory is None:
             self.indexes_in_memory = load_indexes(self.index_source(), read_at_once)
         return self.indexes_in_memory
 
     def install_indexes(self, indexes: SegmentIndexes, *, replace: bool = False) -> None:
-        """Take indexes that a thread has loaded, unless others came first; `replace` suspect ones."""
+        """Install indexes that a thread has loaded, unless others are there already; `replace` suspect ones."""
         if self.indexes_in_memory is None:
             self.indexes_in_memory = indexes
         elif replace:
@@ -253,12 +253,12 @@ class Segment:
             self.indexes_in_memory = indexes
 
     def reset_indexes(self, indexes: SegmentIndexes) -> None:
-        """Take these indexes, and nothing of any that were loaded before."""
+        """Install these indexes, and keep nothing of any that were loaded before."""
         self.indexes_in_memory = indexes
         self._max_timestamp = None
 
     def rebuilt_indexes(self) -> SegmentIndexes:
-        """Indexes made anew from the batches. Waits for the disk. Changes nothing.
+        """Indexes rebuilt from the batches. Waits for the disk. Changes nothing.
 
         A segment of one large batch has no entries, so that there are no files, and nothing was lost.
         """
@@ -280,13 +280,13 @@ class Segment:
 
     @property
     def known_max_timestamp(self) -> int | None:
-        """The greatest timestamp, if that is known without looking."""
+        """The greatest timestamp, if it is known without reading."""
         if self.indexes_in_memory is not None and self.indexes_in_memory.is_ready_for_batches:
             return self.indexes_in_memory.max_timestamp
         return self._max_timestamp if self.size_bytes else -1
 
     def index_source(self) -> IndexSource:
-        """What `load_indexes` and `rebuild_indexes` need to know of this segment."""
+        """The facts of this segment that `load_indexes` and `rebuild_indexes` need."""
         return IndexSource(
             self._cache.files,
             self.path(""),
@@ -295,10 +295,10 @@ class Segment:
             self._index_interval_bytes,
         )
 
-    # -- keeping memory and files few -----------------------------------------------------------------
+    # -- saving memory and open files -----------------------------------------------------------------
 
     def save_indexes(self) -> list[str]:
-        """Write index entries that are only in memory; gives the files written, which are not synced yet."""
+        """Write the index entries that are only in memory. Returns the written files, which are not synced yet."""
         return (
             []
             if self.indexes_in_memory is None
@@ -306,7 +306,7 @@ class Segment:
         )
 
     def index_files_to_sync(self) -> list[str] | None:
-        """Save the indexes, and give the files that hold them; None when they could not be saved."""
+        """Save the indexes. Returns the files that hold them, None when they could not be saved."""
         self.save_indexes()
         if self.indexes_in_memory is not None and not self.indexes_in_memory.is_saved:
             return None
@@ -328,12 +328,12 @@ class Segment:
         self._handle = None
 
     def forget(self) -> None:
-        """Let go of the open file and of the indexes, saved or not."""
+        """Release the open file and the indexes, saved or not."""
         self._close_file()
         self.indexes_in_memory = None
 
     def rename_as_deleted(self) -> list[str]:
-        """Take the files out of the log; gives their new names, to be removed."""
+        """Rename the files as deleted. Returns their new names, to be removed."""
         self._close_file()
         files = self._cache.files
         renamed = []

@@ -10,7 +10,7 @@ _ENTRIES_KEPT = ENTRIES_MAX // 2 + 1  # with the sentinel
 
 
 class Tail:
-    """The last offset and the end position of each of the newest batches, behind one sentinel.
+    """The last offset and the end position of each of the newest batches, after one sentinel.
 
     Entry i covers the offsets (lasts[i-1], lasts[i]] in the bytes [ends[i-1], ends[i]) of the active segment.
     """
@@ -22,7 +22,7 @@ class Tail:
         self._ends = array("q", (position,))
 
     def add(self, last_offsets: Sequence[int], sizes: Sequence[int]) -> None:
-        """Take in batches that were written one behind the other: their last offsets, and how many bytes each has."""
+        """Add batches that were written consecutively: their last offsets, and how many bytes each has."""
         if len(sizes) == 1:  # as for a lone producer
             self._lasts.append(last_offsets[0])
             self._ends.append(self._ends[-1] + sizes[0])
@@ -34,7 +34,7 @@ class Tail:
             del self._ends[:-_ENTRIES_KEPT]
 
     def covers(self, offset: int) -> bool:
-        """Whether the batch that contains `offset`, or would, is among those kept."""
+        """Whether the batch that contains `offset`, or would contain it, is among those kept."""
         return offset > self._lasts[0]
 
     def span(
@@ -42,7 +42,7 @@ class Tail:
     ) -> tuple[int, int, int] | None:
         """Begin and end position and next offset of whole batches from `offset` on, all below `offset_limit`.
 
-        None when there is no batch to give. Only for an offset that is covered.
+        None when there is no such batch. Only for an offset that is covered.
         """
         lasts = self._lasts
         first = bisect_left(lasts, offset)

@@ -24,7 +24,7 @@ _LITTLE = sys.byteorder == "little"
 
 
 class TimeIndex:
-    """Pure: opens no file. Timestamps and offsets stand in two arrays, 12 bytes an entry as on disk."""
+    """No I/O: opens no file. Timestamps and offsets are in two arrays, 12 bytes an entry as on disk."""
 
     __slots__ = ("_base_offset", "_offsets", "_timestamps")
 
@@ -63,7 +63,7 @@ class TimeIndex:
         return self._base_offset + (self._offsets[-1] if self._offsets else 0)
 
     def add(self, timestamp: int, offset: int) -> bytes:
-        """Add an entry unless the greatest timestamp has not grown; gives its bytes, or none."""
+        """Add an entry unless the greatest timestamp has not grown. Returns the entry's bytes, or none."""
         if timestamp <= self.last_timestamp:
             return b""
         relative = offset - self._base_offset
@@ -89,7 +89,7 @@ class TimeIndex:
         return b"".join(map(_ENTRY.pack, self._timestamps[first:], self._offsets[first:]))
 
     def is_plausible(self) -> bool:
-        """Whether nothing speaks against it: ascending at its ends."""
+        """Whether the index looks valid: ascending at its ends."""
         return len(self._offsets) < 2 or (
             self._timestamps[0] < self._timestamps[-1] and self._offsets[0] <= self._offsets[-1]
         )

@@ -41,7 +41,7 @@ class Checkpointer:
         self._offload = offload
         self._offsets = offsets
         self._damage = damage
-        self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
+        self._due: dict[Log, None] = {}  # in order of arrival, so that a simulation is reproducible
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
         self._checkpointing = asyncio.Lock()
@@ -50,7 +50,7 @@ class Checkpointer:
         """Checkpoints that have begun: they end, even if their caller is cancelled."""
 
     def on_checkpoint_due(self, log: Log) -> None:
-        """A log has something to write down. Without a loop it waits for the next checkpoint or the close."""
+        """A log has changes to save. Without a loop they wait for the next checkpoint or the close."""
         self._due[log] = None
         with contextlib.suppress(RuntimeError):
             loop = asyncio.get_running_loop()
@@ -65,7 +65,7 @@ class Checkpointer:
             await self.checkpoint(due)
 
     async def checkpoint(self, logs: Iterable[Log]) -> None:
-        """A few at a time: the syncs of a log wait for a checkpoint that has begun, even for one that is queued."""
+        """A few at a time: the syncs of a log wait for a checkpoint that has begun, even if it is only queued."""
         async with self._checkpointing:
             waiting = iter(list(logs))
             await asyncio.gather(*(self._checkpoint_each(waiting) for _ in range(_CHECKPOINTS_AT_ONCE)))
@@ -80,7 +80,7 @@ class Checkpointer:
             job = LogCheckpoint(log).begin()
         except OSError as error:
             _log.warning(
-                "Cannot begin the checkpoint of %s (%s): recovery would take longer",
+                "Cannot begin the checkpoint of %s (%s): recovery takes longer",
                 log.directory,
                 error.strerror,
             )
@@ -89,7 +89,7 @@ class Checkpointer:
             await self._run_and_finish(log, job)
 
     async def _run_and_finish(self, log: Log, job: CheckpointJob) -> None:
-        """Begin at once, and end though the caller is cancelled: the next sync of the log waits for this one."""
+        """Begin at once, and complete even if the caller is cancelled: the log's next sync waits for this one."""
         running = self._offload.start(job.run_noting_failure)
         finishing = asyncio.ensure_future(self._finish(log, job, running))
         self._unfinished.add(finishing)
@@ -101,9 +101,9 @@ class Checkpointer:
         LogCheckpoint(log).finish(job, job.failure)
 
     async def secure(self, log: Log) -> int:
-        """Move the recovery point of one log to its end; gives the one that is on disk then.
+        """Move the recovery point of one log to its end. Returns the recovery point that is then on disk.
 
-        Compaction asks for it: recovery takes the gaps that it leaves for losses, so it must not look there.
+        Compaction calls this: recovery treats the gaps that compaction leaves as losses, so it must not look there.
         """
         async with self._checkpointing:
             await self._checkpoint_one(log)
@@ -111,14 +111,14 @@ class Checkpointer:
         return recovery_point if await self.save_offsets() else 0
 
     async def save_offsets(self) -> bool:
-        """Write down recovery points and log starts; whether the disk took them."""
-        async with self._saving:  # when this has waited for another save, that one's offsets are on disk
+        """Save recovery points and log starts. Returns True if they are on disk."""
+        async with self._saving:  # after waiting for another save, the other save's offsets are on disk
             offsets = self._offsets
             held_back = await self._sync_around_starts()
             for name, log in self._logs.items():
                 if log.failure is None:
                     offsets.recovery_points[name] = log.recovery_point
-                # Even where a segment begins: that those below are gone may not be durable yet.
+                # Even at the start of a segment: the deletion of earlier segments may not be durable yet.
                 if log in held_back:
                     continue
                 if log.log_start_offset > 0:
@@ -138,7 +138,7 @@ class Checkpointer:
             return all(log.failure is not None for log in held_back)
 
     async def _sync_around_starts(self) -> set[Log]:
-        """Sync the logs that start behind what their segments have durably; gives those that could not be.
+        """Sync the logs that start after their segments' durable end. Returns the logs that could not be synced.
 
         A start within a batch that only the journal has would let a recovery drop that batch.
         """
@@ -147,16 +147,16 @@ class Checkpointer:
         return {log for log in self._logs.values() if _starts_unsynced(log)}
 
     async def lower_durable_offsets(self, log: Log, offset: int, journal: Journal | None) -> None:
-        """Let neither a saved offset nor the journal vouch for records from `offset` on."""
+        """Lower saved offsets and clear the journal, so that nothing vouches for records from `offset` on."""
         name = PartitionName(log.topic, log.partition)
         if journal is not None:
             await journal.release_log(log)
-        while self._is_durable_above(log, name, offset):  # also by what is saved while this waits
-            if log.failure is not None:  # closed, say: the name may be that of another log now
+        while self._is_durable_above(log, name, offset):  # also by offsets saved while this waits
+            if log.failure is not None:  # closed, say: the name may refer to another log now
                 raise log.failure.with_traceback(None)
             log.lower_recovery_point(offset)
             if offset < self._offsets.highest(HIGH_WATERMARKS, name):  # after an unclean election
-                # Not the offset itself: a batch that it lies in goes as a whole.
+                # Not the offset itself: the batch that contains it is dropped as a whole.
                 await self.save_high_watermarks({name: log.recovery_point})
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
@@ -164,19 +164,23 @@ class Checkpointer:
                 await journal.release_log(log)
 
     def _is_durable_above(self, log: Log, name: PartitionName, offset: int) -> bool:
-        """Whether a recovery would miss records from `offset` on, by what is saved or may be any moment."""
+        """Whether a recovery would miss records from `offset` on, by the offsets that are saved or being saved."""
         saved = [self._offsets.highest(each, name) for each in (RECOVERY_POINTS, HIGH_WATERMARKS)]
         return offset < max(log.recovery_point, *saved)
 
     async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:
-        """Write down the high watermarks, of which a follower that becomes leader knows by no other way."""
+        """Save the high watermarks: a follower that becomes leader has no other source for them."""
         self._offsets.high_watermarks.update(high_watermarks)
         await self._offload.run(self._offsets.prepare(HIGH_WATERMARKS, self._offsets.high_watermarks))
 
     def on_damage_change(self, log: Log) -> None:
-        """New damage is written down at once, the end of old damage with the next checkpoint."""
+        """New damage is saved at once, repaired damage is removed with the next checkpoint."""
         if self._damage.note(PartitionName(log.topic, log.partition), log.damaged):
             self._directories.run_in_background(self._damage.prepare(self._is_unsynced))
+
+    def save_damage(self) -> None:
+        """Save the known damage. Waits for the disk."""
+        self._damage.prepare(self._is_unsynced)()
 
     def _is_unsynced(self, name: PartitionName) -> bool:
         log = self._logs.get(name)
@@ -194,7 +198,7 @@ class Checkpointer:
         await asyncio.gather(*(self._close_each(waiting) for _ in range(_CLOSES_AT_ONCE)))
 
     async def _close_each(self, logs: Iterator[Log]) -> None:
-        """Not all at once: each holds its files open meanwhile."""
+        """A few at a time: each holds its files open meanwhile."""
         for log in logs:
             job = LogCheckpoint(log).begin_close()
             if job is not None:

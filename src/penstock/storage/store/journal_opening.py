@@ -57,6 +57,6 @@ def open_journal(
                 error,
             ) from error
         _log.warning(
-            "Cannot use the journal in %s (%s): each partition is synced by itself", directory, error.strerror
+            "Cannot use the journal in %s (%s): partitions are synced individually", directory, error.strerror
         )
         return None

@@ -1,8 +1,9 @@
-"""Opens the log of a partition: makes its files, or recovers it from its segments, checkpoints and the journal."""
+"""Opens the log of a partition: creates its files, or recovers it from its segments, checkpoints and the journal."""
 
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -10,6 +11,7 @@ from penstock.config.topic import TopicConfig
 from penstock.runtime.clock import Clock
 from penstock.runtime.offload import Offload
 from penstock.storage.damage.checkpoint import DamageCheckpoint
+from penstock.storage.damage.damage import Damage, Loss
 from penstock.storage.directory import metadata_files
 from penstock.storage.directory.checkpoints import CLEANED, RECOVERY_POINTS, PartitionName
 from penstock.storage.directory.offset_checkpoints import OffsetCheckpoints
@@ -24,6 +26,7 @@ from penstock.storage.log.replay import replay_journal
 from penstock.storage.log.values import LoadedLog
 from penstock.storage.recovery.inventory import LogInventory
 from penstock.storage.recovery.loader import Checkpointed, create_log, load_log
+from penstock.storage.segment.segment import LOG
 from penstock.storage.store.checkpointer import Checkpointer
 from penstock.storage.store.log_directories import LogDirectories
 
@@ -66,7 +69,7 @@ class LogOpener:
 
     @contextlib.contextmanager
     def deferred_syncs(self) -> Iterator[None]:
-        """Within it, logs may be opened with records that are not durable yet, so that many are synced side by side."""
+        """Within it, logs may be opened with records that are not durable yet, so that many are synced concurrently."""
         self._defers_syncs = True
         try:
             yield
@@ -76,8 +79,8 @@ class LogOpener:
     def belongs_to(self, name: PartitionName, topic_id: bytes, expected: LogInventory | None) -> bool:
         """Whether a directory holds the log of this topic. If not, it is renamed as stray.
 
-        The last clean stop knows it for sure. Else its `partition.metadata` does, which a power cut can take before the
-        first record is synced.
+        The inventory of the last clean stop is authoritative. Otherwise its `partition.metadata` decides, which a power
+        cut can destroy before the first record is synced.
         """
         path = self._directories.path(name)
         found_id = metadata_files.read_topic_id(self._files, path)
@@ -97,7 +100,7 @@ class LogOpener:
         return True
 
     def rename_as_stray(self, name: PartitionName, reason: str) -> None:
-        """Keep a directory that no topic here has, under another name."""
+        """Keep a directory that belongs to no topic here, under another name."""
         self._directories.rename_as_stray(name, reason)
         self._offsets.forget(name)
         self._damage.forget(name)
@@ -109,9 +112,9 @@ class LogOpener:
         if lost_offset > 0:
             self.has_lost_records = True
             _log.error(
-                "%s is missing, but held records up to offset %d: created a new log at offset 0. Replicas on "
-                "other brokers repair it; without any, stop the broker and restore the directory from a backup. If the "
-                "topic was deleted and made again meanwhile, nothing is lost",
+                "Created an empty log in place of %s: the directory is missing, but held records up to offset %d. "
+                "Replicas on other brokers repair it; without any, stop the broker and restore the directory from a "
+                "backup. If the topic was deleted and created again meanwhile, nothing is lost",
                 path,
                 lost_offset - 1,
             )
@@ -144,7 +147,7 @@ class LogOpener:
         )
         log, is_replayed = self._load(name, topic_id, config, checkpointed)
         while not is_replayed:
-            # The journal lacks something too. What it holds before that is in the segments now: recovery notes the gap.
+            # The journal has a gap too. Its records before the gap are in the segments now: recovery records the gap.
             end_offset = log.log_end_offset
             checkpointed = self._close_again(name, log, checkpointed)
             log, is_replayed = self._load(name, topic_id, config, checkpointed)
@@ -174,7 +177,7 @@ class LogOpener:
     def _secure_at_once(self, name: PartitionName, log: Log) -> None:
         """Let a recovery start at the end of a log that lacks records. Waits for the disk.
 
-        From a lower point on it would take the gap for the end of the log, and cut what is acknowledged from now on.
+        From a lower point it would treat the gap as the end of the log, and cut records acknowledged from now on.
         """
         try:
             job = LogCheckpoint(log).begin(is_without_producers=log.producers.unverified_from is not None)
@@ -201,7 +204,7 @@ class LogOpener:
     def _load(
         self, name: PartitionName, topic_id: bytes, config: TopicConfig, checkpointed: Checkpointed
     ) -> tuple[Log, bool]:
-        """Whether the journal's records were replayed, too, or lack some before their last."""
+        """Returns also whether the journal's records were replayed, or lack some before their last."""
         loaded = load_log(
             self._cache,
             self._directories.path(name),
@@ -210,10 +213,11 @@ class LogOpener:
             self._clock.now_ms(),
             producer_expiration_ms=self._producer_expiration_ms(),
             defer_syncs=self._defers_syncs,
+            on_lost_end=partial(self._save_loss, name),
         )
         self.has_lost_records = self.has_lost_records or loaded.has_lost_records
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
-        # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
+        # Nor perhaps was a log that has no recovery point: a kill may have ended its first sync.
         is_new = loaded.log_end_offset == 0 or not (self._was_clean or checkpointed.recovery_point)
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
         if not self._was_clean:
@@ -245,5 +249,27 @@ class LogOpener:
         sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
         known = [each for each in self._damage.known.get(name, ()) if not LogRepair(log).is_sound(each)]
         log.damaged.remember(known, sizes, log.log_start_offset, log.log_end_offset)
+        self._find_losses_again(log)
         self._checkpointer.on_damage_change(log)
         return log
+
+    def _save_loss(self, name: PartitionName, damage: Damage) -> None:
+        """Waits for the disk."""
+        self._damage.note(name, (*self._damage.known.get(name, ()), damage))
+        self._checkpointer.save_damage()
+
+    def _find_losses_again(self, log: Log) -> None:
+        """Record unrepaired losses that an earlier start found: a compacted log does not show them."""
+        found = {each.damage for each in log.losses}
+        again = [
+            Loss(
+                path=f"{log.directory}/{each.segment:020d}{LOG}",
+                what="lacked them at an earlier start",
+                damage=each,
+            )
+            for each in log.damaged
+            if not each.has_known_size and each not in found
+        ]
+        if again:
+            self.has_lost_records = True
+            log.losses = tuple(sorted((*log.losses, *again), key=lambda each: each.damage.base_offset))

@@ -10,8 +10,8 @@
     <data>/<topic>-<partition>.<hex>-delete/   a log that was deleted and is being removed
     <data>/<topic>-<partition>.<hex>-stray/    the log of another topic that had the same name; never touched
 
-Logs are opened when they are first asked for: a start after a clean stop costs the same for ten partitions and
-for ten thousand. Only the event loop calls it.
+Logs are opened on first use: a start after a clean stop costs the same for ten partitions and for ten thousand.
+Only the event loop calls it.
 """
 
 import contextlib
@@ -25,6 +25,7 @@ from penstock.runtime.clock import Clock, SystemClock
 from penstock.runtime.offload import InlineOffload, Offload
 from penstock.storage.cleaner.passes import CleanerPasses
 from penstock.storage.damage.checkpoint import DamageCheckpoint, Damages
+from penstock.storage.direct import wait_for_direct_writes
 from penstock.storage.directory import metadata_files
 from penstock.storage.directory.checkpoints import (
     PartitionName,
@@ -40,7 +41,7 @@ from penstock.storage.errors import (
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
-from penstock.storage.journal.reading import PartitionId, read_journal
+from penstock.storage.journal.reading import PartitionId, list_files, read_journal
 from penstock.storage.log.log import Log
 from penstock.storage.producers.aborted_transactions import index_checksums
 from penstock.storage.producers.state import EXPIRATION_MS_DEFAULT
@@ -84,19 +85,19 @@ class LogStore:
         self._offload = offload
         self._cache = FileCache(files, open_files_max)
         self.producer_expiration_ms = producer_expiration_ms
-        """How long the logs that are opened from now on remember a producer that has gone quiet."""
+        """How long the logs that are opened from now on remember an idle producer."""
         self._lock = lock
         self._logs: dict[PartitionName, Log] = {}
         previous_epoch = metadata_files.take_clean_mark(files, directory)
         self.was_clean = previous_epoch is not None
         self.broker_epoch = -1 if previous_epoch is None else previous_epoch
-        """The epoch of this broker's registration; until it registers, that of its last clean stop."""
+        """The epoch of this broker's registration; until it registers, the epoch of its last clean stop."""
         self._volume = None if self.was_clean else files.open_volume(directory)
-        """Opened before the first log is: it has to report what fails from here on."""
+        """Opened before the first log: it must report all failures from here on."""
         if self._volume is not None:
             lock.callback(self._volume.close)
         self._listed_epoch = metadata_files.read_unregistered_start(files, directory)
-        """That of the last clean stop, until the losses since then are registered."""
+        """The epoch of the last clean stop, until the losses since then are registered."""
         self._inventory = SegmentInventory(files, directory, self._listed_epoch, was_clean=self.was_clean)
         self._is_recovered = False
         self._directories = LogDirectories(files, directory, offload)
@@ -105,6 +106,7 @@ class LogStore:
             files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
         self._damage = DamageCheckpoint(files, directory, self._unopened)
+        wait_for_direct_writes(files, list_files(files, directory))
         found = read_journal(files, directory, directory_id=self.directory_id, headers_only=self.was_clean)
         self.journal_damage = tuple(found.damage)
         self._knows_suspects = bool(found.files) and not found.damage
@@ -151,7 +153,7 @@ class LogStore:
         journal_bytes: int = 0,
         ring: SyncRing | None = None,
     ) -> "LogStore":
-        """Take the directory, which is made if it does not exist. `offload` is for reads and removals.
+        """Lock the directory, which is created if it does not exist. `offload` is for reads and removals.
 
         Raises `DirectoryInUse` when another process has it, `DirectoryMismatch` when it is another broker's.
         """
@@ -207,7 +209,7 @@ class LogStore:
 
     @property
     def damage(self) -> Damages:
-        """All damage that is known, by partition, in logs that are open and in others."""
+        """All known damage, by partition, in open and closed logs."""
         return self._damage.known
 
     def topic_id(self, topic: str, partition: int) -> bytes | None:
@@ -227,7 +229,7 @@ class LogStore:
     def open_or_create(self, topic: str, topic_id: bytes, partition: int, config: TopicConfig) -> Log:
         """The log of this partition: the open one, the one on disk, or a new one. Waits for the disk.
 
-        A directory that another topic of the same name left behind is renamed as stray.
+        A directory left over from another topic of the same name is renamed as stray.
         """
         name = PartitionName(topic, partition)
         log = self._logs.get(name)
@@ -242,7 +244,7 @@ class LogStore:
         if not is_there and (
             self._opener.pieces_of(topic_id, partition) or (expected and expected.end_offset > 0)
         ):
-            self._directories.make(name, topic_id)  # to say what it has lost
+            self._directories.make(name, topic_id)  # to record its losses
             is_there = True
         if is_there:
             log = self._opener.open(name, topic_id, config, expected)
@@ -254,19 +256,19 @@ class LogStore:
 
     @property
     def suspects(self) -> set[PartitionId] | None:
-        """Which partitions may have lost something in a crash, by the journal; None when that is not known."""
+        """The partitions that may have lost records in a crash, by the journal; None if that is not known."""
         return None if self.journal is None or not self._knows_suspects else set(self.journal.unrecovered)
 
     async def sync_opened(self) -> None:
-        """Make all durable that is open, with one sync of the file system, if it offers that: see `VolumeSync`."""
+        """Make all open logs durable, with one sync of the file system, if it supports that: see `VolumeSync`."""
         if self._volume is not None:
             await VolumeSync(self._volume, self.directory, self._logs, self.journal, self._offload).run()
 
     async def recovered(self, failed: Collection[PartitionId] = ()) -> None:
-        """All partitions are open and synced that may have lost something, but for those that have failed. What else
-        the journal names is not here any more.
+        """All partitions that may have lost something are open and synced, except for those that have failed. Other
+        partitions in the journal are no longer on this broker.
 
-        A broker that `has_lost_records` has registered that: a crash would find no evidence from here on.
+        If `has_lost_records`, the broker has registered that: a crash would find no evidence from here on.
         """
         self._is_recovered = True
         if self._listed_epoch is not None and self._inventory.is_compared:
@@ -287,11 +289,11 @@ class LogStore:
         self._listed_epoch = None
 
     async def find_changed(self) -> set[PartitionName]:
-        """The partitions whose logs were not opened yet and are not as the last stop left them."""
+        """The partitions whose logs were not opened yet and have changed since the last stop."""
         return {*await self._inventory.changed(self._offload), *self._offsets.without_log}
 
     def end_comparison(self) -> None:
-        """All logs that should be there have been opened, or compared: a new one is new."""
+        """All expected logs have been opened or compared: from now on a log without a directory is new."""
         self._offsets.without_log.clear()
 
     async def is_unopened_suspect(
@@ -334,12 +336,12 @@ class LogStore:
         try:
             self._directories.delete(name)
         except OSError:
-            self._unopened.add(name)  # a new topic of this name must not be given the old one's files
+            self._unopened.add(name)  # a new topic of this name must not get the old topic's files
             raise
 
     async def drop(self, topic: str, topic_id: bytes, partition: int) -> None:
-        """Delete the log of a partition that goes on on other brokers. It may come back here, and then begins anew: so
-        this returns when the journal holds nothing of it any more.
+        """Delete the log of a partition that continues on other brokers. It may come back here, and then starts afresh:
+        so this returns only when the journal holds nothing of it any more.
         """
         self.delete(topic, topic_id, partition)
         if self.journal is not None and not await self.journal.written():
@@ -348,7 +350,7 @@ class LogStore:
             )
 
     def rename_as_stray(self, name: PartitionName) -> None:
-        """Take a log out of the way that no topic here has: its topic was deleted just before a crash, say."""
+        """Move a log that belongs to no topic here out of the way: its topic was deleted just before a crash, say."""
         self._inventory.take(name)
         self._opener.rename_as_stray(name, "belongs to no topic that this broker has")
         self._unopened.discard(name)
@@ -357,12 +359,12 @@ class LogStore:
 
     @contextlib.contextmanager
     def deferred_syncs(self) -> Iterator[None]:
-        """Logs that are opened meanwhile may be left with records that are not durable, for one sync of all."""
+        """Logs opened in this block may have records that are not durable yet, for a single sync of all logs."""
         with self._opener.deferred_syncs():
             yield
 
     async def checkpoint(self) -> None:
-        """Let recovery start at the present end of every log. The broker calls it once a minute or so."""
+        """Let recovery start at the current end of every log. The broker calls it once a minute or so."""
         await self._checkpointer.checkpoint(self._logs.values())
 
     async def secure(self, log: Log) -> int:
@@ -378,13 +380,13 @@ class LogStore:
         await self._checkpointer.save_high_watermarks(high_watermarks)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
-        """Lower what the disk says is durable, so that the log may drop what it has from `offset` on, or go on there.
+        """Lower the durable offsets on disk, so that the log may drop its records from `offset` on, or continue there.
 
-        Records appended in their place later must not pass for checked ones. The caller truncates as soon as this
+        Records appended in their place later must not be treated as checked. The caller truncates as soon as this
         returns, and first checks again whether it still may. Raises `LogError` or `OSError`.
 
         A pass of the cleaner over the log ends first: while the names of its swap are durable, a power cut completes
-        the swap, over what is written after the truncation.
+        the swap, over records written after the truncation.
         """
         async with self.passes.paused(log.topic, log.partition):
             await self._checkpointer.lower_durable_offsets(log, offset, self.journal)
@@ -397,7 +399,7 @@ class LogStore:
                 log.release()
 
     async def measure(self, names: Iterable[PartitionName]) -> DirectoryUsage:
-        """The room in the directory and the sizes of these logs, open or not. Raises `OSError`."""
+        """The free space of the directory and the sizes of these logs, open or not. Raises `OSError`."""
         wanted = set(names)
         unopened = wanted & self._unopened
         usage = await self._offload.run(partial(measure, self._files, self.directory, unopened))
@@ -431,12 +433,12 @@ class LogStore:
             self._lock.close()
 
     async def _leave_clean(self, logs: Sequence[Log]) -> bool:
-        """Save what the next start wants to know and leave the mark, if all is there that it stands for."""
+        """Save the state for the next start and write the clean-shutdown mark, if all that it vouches for is there."""
         saved = [log.recovery_point for log in logs]
         await self.save_offsets()
         if self._must_recover_again():
             return False
-        await self._offload.run(self._write_inventory)  # counts only with the mark that follows it
+        await self._offload.run(self._write_inventory)  # valid only with the mark that follows it
         # Nothing should be appended while that is written. If it was, the next start must recover the log.
         is_clean = all(
             log.failure is None and log.log_end_offset == point and log.producers.unverified_from is None
@@ -444,12 +446,12 @@ class LogStore:
         )
         if is_clean:
             metadata_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
-            if self._listed_epoch is not None:  # the new inventory has what the old one had
+            if self._listed_epoch is not None:  # the new inventory has all entries of the old one
                 metadata_files.remove_unregistered_start(self._files, self.directory)
         return is_clean
 
     def _must_recover_again(self) -> bool:
-        """Whether the next start needs what only a start after a crash looks at."""
+        """Whether the next start needs the recovery that only a start after a crash does."""
         is_unopened = bool(self._unopened) and not self.was_clean
         is_in_journal = self.journal is not None and bool(self.journal.unrecovered)
         is_unregistered = bool(self.journal_damage) and not self._is_recovered
@@ -477,7 +479,7 @@ class LogStore:
 
 
 def _require_no_logs(files: FileSystem, directory: str) -> None:
-    """A new `meta.properties` would make other logs of those that are there. Raises `DirectoryMismatch`."""
+    """A new `meta.properties` would give existing logs another identity. Raises `DirectoryMismatch`."""
     logs = [name for name in files.list(directory) if PartitionName.parse(name) is not None]
     if logs:
         raise DirectoryMismatch(
@@ -487,7 +489,7 @@ def _require_no_logs(files: FileSystem, directory: str) -> None:
 
 
 def _make_durably(files: FileSystem, directory: str) -> None:
-    """Make a directory whose name survives a power cut, and with it everything that is synced below it."""
+    """Create a directory whose name survives a power cut, along with everything synced below it."""
     missing = []
     path = directory
     while path and not files.exists(path):

@@ -29,15 +29,15 @@ class VolumeSync:
         self._offload = offload
 
     async def run(self) -> None:
-        """Make the open logs durable, but for those that lie on another file system.
+        """Make the open logs durable, except for logs on another file system.
 
         If the sync fails, neither the open logs nor the journal take further writes.
         """
-        # Not those that are being synced: one job must not end before another that it relies on.
+        # Not logs that are being synced: a job must not end before a job that it relies on.
         logs = [log for log in self._logs.values() if log.has_unsynced and not (log.failure or log.syncing)]
         jobs = [(log, log.begin_sync(opens_files=False)) for log in logs if self._volume.holds(log.directory)]
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # Not awaited itself: the jobs end though nobody waits any more, or a close would wait for them for ever.
+        # Not awaited directly: the jobs must end even if the waiter is gone; otherwise a close would wait forever.
         self._offload.call(self._volume.sync, partial(self._on_all_synced, jobs, ended))
         await ended
 
@@ -61,10 +61,10 @@ class VolumeSync:
             raise error
 
     def _fail_all(self, error: OSError) -> None:
-        """Take no more writes after a failed sync of the file system, which does not say whose pages the disk lacks.
+        """Accept no more writes after a failed sync of the file system, which does not say whose pages the disk lacks.
 
-        They may be those of a log that had nothing to sync, because its records are in the journal, or of the journal.
-        The kernel takes them for clean: a later sync would succeed, and move a recovery point over the hole.
+        They may belong to a log that had nothing to sync, because its records are in the journal, or to the journal.
+        The kernel treats them as clean: a later sync would succeed, and move a recovery point over the hole.
         """
         failure = StorageFailure(
             f"the file system of {self._directory} could not be synced ({error.strerror or error}): check the disk, "

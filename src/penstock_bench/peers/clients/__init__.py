@@ -1,7 +1,8 @@
-"""The clients of all products, a module each, behind one protocol: `Client`."""
+"""The clients of all products, a module each, behind one interface: `Client`."""
 
 import importlib
 import importlib.metadata
+import struct
 from collections.abc import Iterator
 from typing import Final, Protocol
 
@@ -15,10 +16,31 @@ class NotDelivered(Exception):
     """A message was rejected, or not acknowledged or received in time."""
 
 
+_STAMP: Final = struct.Struct(
+    "<q"
+)  # nanoseconds of the monotonic clock, which all processes of a machine share
+
+
+def stamped(due_s: float, size_bytes: int) -> bytes:
+    """Return a message that carries the time at which it was due, so that the receiver can compute the latency."""
+    return _STAMP.pack(int(due_s * 1e9)).ljust(size_bytes, b"x")
+
+
+def due_s(payload: bytes) -> float:
+    return float(_STAMP.unpack_from(payload)[0]) / 1e9
+
+
 class Client(Protocol):
-    """The operations that workloads need. All of them block; each client runs one task. `NoTransactions` stands in for
-    operations that only Kafka's protocol has.
-    """
+    """The operations that workloads need. All of them block; each client runs one task."""
+
+    where: Where
+    _addresses: list[str]  # the first is used
+    _answer_within_s: float
+
+    def __init__(self, where: Where) -> None:
+        self.where = where
+        self._addresses = list(where.addresses)
+        self._answer_within_s = ANSWER_WITHIN_S
 
     def create(self) -> None:
         """Create the stream, and wait until it is ready for publishing."""
@@ -30,12 +52,18 @@ class Client(Protocol):
         """Connect, create the stream if it does not exist, and publish one message. Raises when that fails."""
 
     def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:
-        """Connect before the clock starts. A publish that is not acknowledged in time fails, except with pika, which
-        waits as long as its connection lasts.
+        """Connect before the clock starts. A publish that is not acknowledged in time fails, except with redis-py and
+        pika, which wait as long as their connection lasts.
         """
+        self._answer_within_s = answer_within_s
+        self._connect_publisher()
+
+    def _connect_publisher(self) -> None: ...
 
     def reopen_publisher(self) -> None:
         """Prepare for the next publish after a failure, at another node where the client does not find it itself."""
+        self._addresses = [*self._addresses[1:], self._addresses[0]]
+        self._connect_publisher()
 
     def publish_one(self, payload: bytes) -> None:
         """Publish and wait for the acknowledgement."""
@@ -63,16 +91,6 @@ class Client(Protocol):
         """
 
     def close(self) -> None: ...
-
-
-class NoTransactions:
-    """A product without transactions over streams."""
-
-    def open_transformer(self, group: str) -> None:
-        raise NotImplementedError
-
-    def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
-        raise NotImplementedError
 
 
 # The package of each product's client, and the class in this package that uses it.

@@ -8,9 +8,9 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from penstock_bench.peers.clients import ANSWER_WITHIN_S, NotDelivered
-from penstock_bench.peers.clients.stamp import stamped
+from penstock_bench.peers.clients import Client, NotDelivered, stamped
 from penstock_bench.peers.tasks import Where
+from penstock_bench.timing import repeat_for
 
 _WAIT_S = 60.0
 _FIRST_WAIT_S = 5.0
@@ -21,24 +21,26 @@ _POLL_EVERY = 256
 _QUIET = {"log_level": 0, "reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50}
 
 
-class KafkaClient:
-    def __init__(self, where: Where) -> None:
-        self._where = where
+class KafkaClient(Client):
+    """`settings` are added to those of its producers."""
+
+    def __init__(self, where: Where, **settings: Any) -> None:
+        super().__init__(where)
+        self._producer_settings = settings
         self._base: dict[str, Any] = {**_QUIET, "bootstrap.servers": where.bootstrap}
         self._producers: dict[str, Any] = {}
         self._consumer: Any = None
         self._failures: list[str] = []
-        self._answer_within_s = ANSWER_WITHIN_S
 
     def create(self, wait_s: float = _WAIT_S) -> None:
-        where = self._where
+        where = self.where
         admin = AdminClient(self._base)
         topic = NewTopic(where.stream, where.partitions, where.replicas, config=where.options)
         admin.create_topics([topic], operation_timeout=wait_s)[where.stream].result(wait_s)
 
     def remove(self) -> None:
         admin = AdminClient(self._base)
-        admin.delete_topics([self._where.stream])[self._where.stream].result(_WAIT_S)
+        admin.delete_topics([self.where.stream])[self.where.stream].result(_WAIT_S)
 
     def first(self) -> None:
         with contextlib.suppress(confluent_kafka.KafkaException):  # it exists; otherwise the publish fails
@@ -46,20 +48,19 @@ class KafkaClient:
         producer = self._producer(
             "first", **{"linger.ms": 0, "message.timeout.ms": int(_FIRST_WAIT_S * 1000)}
         )
-        producer.produce(self._where.stream, b"first", partition=0, on_delivery=self._note)
+        producer.produce(self.where.stream, b"first", partition=0, on_delivery=self._note)
         self._flush(producer, _FIRST_WAIT_S)
 
-    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:
-        self._answer_within_s = answer_within_s
+    def _connect_publisher(self) -> None:
         for kind, settings in (("lone", {"linger.ms": 0}), ("many", {})):
             producer = self._producer(kind, **settings)
-            found = producer.list_topics(self._where.stream, timeout=_WAIT_S).topics[self._where.stream]
+            found = producer.list_topics(self.where.stream, timeout=_WAIT_S).topics[self.where.stream]
             if found.error is not None:
                 raise NotDelivered(str(found.error))
 
     def publish_one(self, payload: bytes) -> None:
         producer = self._producers["lone"]
-        producer.produce(self._where.stream, payload, partition=0, on_delivery=self._note)
+        producer.produce(self.where.stream, payload, partition=0, on_delivery=self._note)
         self._flush(producer, self._answer_within_s)
 
     def reopen_publisher(self) -> None:
@@ -67,7 +68,7 @@ class KafkaClient:
 
     def publish_many(self, payload: bytes, count: int, duration_s: float) -> int:
         producer = self._producers["many"]
-        produce, stream, clock = producer.produce, self._where.stream, time.perf_counter
+        produce, stream, clock = producer.produce, self.where.stream, time.perf_counter
         sent = 0
         end = clock() + duration_s
         while not count or sent < count:
@@ -93,9 +94,7 @@ class KafkaClient:
             due = began + number * interval_s
             if (early := due - clock()) > 0:
                 time.sleep(early)
-            producer.produce(
-                self._where.stream, stamped(due, size_bytes), partition=0, on_delivery=self._note
-            )
+            producer.produce(self.where.stream, stamped(due, size_bytes), partition=0, on_delivery=self._note)
             producer.poll(0)
         self._flush(producer, _WAIT_S)
 
@@ -108,9 +107,9 @@ class KafkaClient:
             "fetch.wait.max.ms": 100,
         }
         self._consumer = confluent_kafka.Consumer(settings)
-        stream = self._where.stream
+        stream = self.where.stream
         if not group:
-            partitions = range(self._where.partitions)
+            partitions = range(self.where.partitions)
             self._consumer.assign([confluent_kafka.TopicPartition(stream, each, 0) for each in partitions])
             return
         self._consumer.subscribe([stream])
@@ -127,7 +126,9 @@ class KafkaClient:
         while left:
             # `consume` waits for all requested messages, so wait for one and take the others that are there.
             first = self._consumer.poll(1.0)
-            messages = [] if first is None else [first, *self._more(min(_READ_MAX, left) - 1)]
+            messages = [] if first is None else [first]
+            if messages and left > 1:
+                messages += self._consumer.consume(min(_READ_MAX, left) - 1, 0)
             for message in messages:
                 if message.error() is not None:
                     raise NotDelivered(str(message.error()))
@@ -149,10 +150,8 @@ class KafkaClient:
 
     def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
         producer, consumer = self._producers["transactional"], self._consumer
-        latencies: list[float] = []
-        now = time.perf_counter()
-        end = now + duration_s
-        while now < end:
+
+        def transform_some() -> None:
             taken = consumer.consume(messages, _WAIT_S)
             if len(taken) < messages:
                 raise NotDelivered(f"{messages - len(taken)} messages of {messages} did not arrive")
@@ -162,17 +161,12 @@ class KafkaClient:
             positions = consumer.position(consumer.assignment())
             producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), _WAIT_S)
             producer.commit_transaction(_WAIT_S)  # raises when a message was not delivered
-            done = time.perf_counter()
-            latencies.append(done - now)
-            now = done
-        return latencies
+
+        return repeat_for(duration_s, transform_some)
 
     def close(self) -> None:
         if self._consumer is not None:
             self._consumer.close()
-
-    def _more(self, count: int) -> list[Any]:
-        return list(self._consumer.consume(count, 0)) if count else []
 
     def _producer(self, kind: str, **settings: Any) -> Any:
         producer = confluent_kafka.Producer(
@@ -184,6 +178,7 @@ class KafkaClient:
                 "queue.buffering.max.kbytes": _QUEUE_KIB,
                 "delivery.report.only.error": True,
                 "on_delivery": self._note,
+                **self._producer_settings,
                 **settings,
             }
         )

@@ -6,11 +6,11 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
 import nats
+import uvloop
 from nats.js.api import AckPolicy, ConsumerConfig, StorageType, StreamConfig
 from nats.js.errors import BadRequestError
 
-from penstock_bench.peers.clients import ANSWER_WITHIN_S, NotDelivered, NoTransactions
-from penstock_bench.peers.clients.stamp import stamped
+from penstock_bench.peers.clients import Client, NotDelivered, stamped
 from penstock_bench.peers.tasks import Where
 
 _WAIT_S = 60.0
@@ -21,36 +21,49 @@ _READ_MAX = 1_000
 T = TypeVar("T")
 
 
-class NatsClient(NoTransactions):
+class NatsClient(Client):
     def __init__(self, where: Where) -> None:
-        self._where = where
-        self._addresses = list(where.addresses)
-        self._answer_within_s = ANSWER_WITHIN_S
-        self._loop = _new_loop()
+        super().__init__(where)
+        self._loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self._connection: Any = None
         self._stream: Any = None
         self._subscription: Any = None
 
+    def _connect_publisher(self) -> None:
+        if self._connection is not None:
+            self._run(self._connection.close())
+        self._connection = self._run(
+            nats.connect(
+                f"nats://{self._addresses[0]}",
+                allow_reconnect=False,
+                max_reconnect_attempts=1,  # else it would try a dead node for two minutes
+                reconnect_time_wait=0,
+                connect_timeout=5,
+            )
+        )
+        self._stream = self._connection.jetstream(
+            timeout=_ASK_WAIT_S, publish_async_max_pending=_PENDING_MESSAGES
+        )
+
     def create(self) -> None:
-        self._run(self._create())
+        self._connect_publisher()
+        name, replicas = self.where.stream, self.where.replicas
+        config = StreamConfig(name=name, subjects=[name], storage=StorageType.FILE, num_replicas=replicas)
+        self._run(self._stream.add_stream(config))
 
     def remove(self) -> None:
-        self._run(self._remove())
+        self._connect_publisher()
+        self._run(self._stream.delete_stream(self.where.stream))
 
     def first(self) -> None:
-        self._run(self._first())
-
-    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:
-        self._answer_within_s = answer_within_s
-        self._run(self._connect())
+        try:
+            self.create()
+        except BadRequestError as error:
+            raise NotDelivered(str(error)) from error
+        self.publish_one(b"first")
 
     def publish_one(self, payload: bytes) -> None:
-        self._run(self._stream.publish(self._where.stream, payload, timeout=self._answer_within_s))
-
-    def reopen_publisher(self) -> None:
-        self._addresses = [*self._addresses[1:], self._addresses[0]]
-        self._run(self._connection.close())
-        self._run(self._connect())
+        self._run(self._stream.publish(self.where.stream, payload, timeout=self._answer_within_s))
 
     def publish_many(self, payload: bytes, count: int, duration_s: float) -> int:
         return self._run(self._publish_many(payload, count, duration_s))
@@ -59,7 +72,11 @@ class NatsClient(NoTransactions):
         self._run(self._publish_paced(size_bytes, count, interval_s))
 
     def open_reader(self, group: str) -> None:
-        self._run(self._open_reader(group))
+        self._connect_publisher()
+        config = ConsumerConfig(ack_policy=AckPolicy.NONE)
+        name = self.where.stream
+        subscription = self._stream.pull_subscribe(name, durable=group or None, stream=name, config=config)
+        self._subscription = self._run(subscription)
 
     def read(self, count: int) -> Iterator[list[bytes]]:
         left = count
@@ -76,40 +93,10 @@ class NatsClient(NoTransactions):
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(work)
 
-    async def _connect(self) -> None:
-        self._connection = await nats.connect(
-            f"nats://{self._addresses[0]}",
-            allow_reconnect=False,
-            max_reconnect_attempts=1,  # else it would try a dead node for two minutes
-            reconnect_time_wait=0,
-            connect_timeout=5,
-        )
-        self._stream = self._connection.jetstream(
-            timeout=_ASK_WAIT_S, publish_async_max_pending=_PENDING_MESSAGES
-        )
-
-    async def _create(self) -> None:
-        await self._connect()
-        name = self._where.stream
-        replicas = self._where.replicas
-        config = StreamConfig(name=name, subjects=[name], storage=StorageType.FILE, num_replicas=replicas)
-        await self._stream.add_stream(config)
-
-    async def _remove(self) -> None:
-        await self._connect()
-        await self._stream.delete_stream(self._where.stream)
-
-    async def _first(self) -> None:
-        try:
-            await self._create()
-        except BadRequestError as error:
-            raise NotDelivered(str(error)) from error
-        await self._stream.publish(self._where.stream, b"first", timeout=_WAIT_S)
-
     async def _publish_many(self, payload: bytes, count: int, duration_s: float) -> int:
         pending = max(1, min(_PENDING_MESSAGES, _PENDING_BYTES // len(payload)))
         publish = self._connection.jetstream(publish_async_max_pending=pending).publish_async
-        name = self._where.stream
+        name = self.where.stream
         answers: list[asyncio.Future[Any]] = []
         end = time.perf_counter() + duration_s
         while (not count or len(answers) < count) and time.perf_counter() < end:
@@ -118,7 +105,7 @@ class NatsClient(NoTransactions):
         return len(answers)
 
     async def _publish_paced(self, size_bytes: int, count: int, interval_s: float) -> None:
-        name, publish = self._where.stream, self._stream.publish_async
+        name, publish = self.where.stream, self._stream.publish_async
         began = time.perf_counter()
         answers = []
         for number in range(count):
@@ -127,19 +114,3 @@ class NatsClient(NoTransactions):
                 await asyncio.sleep(early)
             answers.append(await publish(name, stamped(due, size_bytes), wait_stall=_WAIT_S))
         await asyncio.wait_for(asyncio.gather(*answers), _WAIT_S)
-
-    async def _open_reader(self, group: str) -> None:
-        await self._connect()
-        config = ConsumerConfig(ack_policy=AckPolicy.NONE)
-        self._subscription = await self._stream.pull_subscribe(
-            self._where.stream, durable=group or None, stream=self._where.stream, config=config
-        )
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    return loop

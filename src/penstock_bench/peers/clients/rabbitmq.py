@@ -11,8 +11,7 @@ from typing import Any
 
 import pika
 
-from penstock_bench.peers.clients import ANSWER_WITHIN_S, NotDelivered, NoTransactions
-from penstock_bench.peers.clients.stamp import stamped
+from penstock_bench.peers.clients import Client, NotDelivered, stamped
 from penstock_bench.peers.tasks import Where
 
 _WAIT_S = 60.0
@@ -22,10 +21,9 @@ _UNCONFIRMED_BYTES = 16 << 20
 _AT_ONCE = 100
 
 
-class RabbitClient(NoTransactions):
+class RabbitClient(Client):
     def __init__(self, where: Where) -> None:
-        self._where = where
-        self._addresses = list(where.addresses)
+        super().__init__(where)
         self._connection: Any = None
         self._channel: Any = None
         self._queue = where.stream
@@ -34,8 +32,8 @@ class RabbitClient(NoTransactions):
 
     def create(self) -> None:
         channel = self._open()
-        arguments = self._where.options
-        if not self._where.groups:
+        arguments = self.where.options
+        if not self.where.groups:
             channel.queue_declare(self._queue, durable=True, arguments=arguments)
             return
         channel.exchange_declare(self._exchange, "fanout", durable=True)
@@ -47,7 +45,7 @@ class RabbitClient(NoTransactions):
         channel = self._open()
         for queue in self._group_queues() or [self._queue]:
             channel.queue_delete(queue)
-        if self._where.groups:
+        if self.where.groups:
             channel.exchange_delete(self._exchange)
 
     def first(self) -> None:
@@ -55,11 +53,7 @@ class RabbitClient(NoTransactions):
         self._channel.confirm_delivery()
         self.publish_one(b"first")
 
-    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:  # noqa: ARG002 - pika waits
-        self._open().confirm_delivery()
-
-    def reopen_publisher(self) -> None:
-        self._addresses = [*self._addresses[1:], self._addresses[0]]
+    def _connect_publisher(self) -> None:
         self._open().confirm_delivery()
 
     def publish_one(self, payload: bytes) -> None:
@@ -89,7 +83,7 @@ class RabbitClient(NoTransactions):
     def open_reader(self, group: str) -> None:
         self._open()
         if group:
-            self._queue = f"{self._where.stream}-{group}"
+            self._queue = f"{self.where.stream}-{group}"
 
     def read(self, count: int) -> Iterator[list[bytes]]:
         left = count
@@ -116,7 +110,7 @@ class RabbitClient(NoTransactions):
         return self._channel
 
     def _group_queues(self) -> list[str]:
-        return [f"{self._where.stream}-group-{number}" for number in range(self._where.groups)]
+        return [f"{self.where.stream}-group-{number}" for number in range(self.where.groups)]
 
 
 class _Publishing:

@@ -8,8 +8,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from penstock_bench.peers.clients import ANSWER_WITHIN_S, NotDelivered, NoTransactions
-from penstock_bench.peers.clients.stamp import stamped
+from penstock_bench.peers.clients import Client, NotDelivered, stamped
 from penstock_bench.peers.tasks import Where
 
 _WAIT_S = 60.0
@@ -20,9 +19,9 @@ _PIPELINE_MESSAGES = 500
 _PIPELINE_BYTES = 1 << 20
 
 
-class RedisClient(NoTransactions):
+class RedisClient(Client):
     def __init__(self, where: Where) -> None:
-        self._where = where
+        super().__init__(where)
         self._redis: Any = redis.Redis(
             host=where.host, port=where.port, socket_timeout=_WAIT_S, retry=Retry(NoBackoff(), 0)
         )
@@ -34,24 +33,21 @@ class RedisClient(NoTransactions):
         self._redis.ping()
 
     def remove(self) -> None:
-        self._redis.delete(self._where.stream)
+        self._redis.delete(self.where.stream)
 
     def first(self) -> None:
-        self._redis.xadd(self._where.stream, {_FIELD: b"first"})
+        self._redis.xadd(self.where.stream, {_FIELD: b"first"})
 
-    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:  # noqa: ARG002 - its own timeout
-        self._redis.ping()
-
-    def reopen_publisher(self) -> None:
+    def _connect_publisher(self) -> None:
         self._redis.ping()
 
     def publish_one(self, payload: bytes) -> None:
-        self._redis.xadd(self._where.stream, {_FIELD: payload})
+        self._redis.xadd(self.where.stream, {_FIELD: payload})
 
     def publish_many(self, payload: bytes, count: int, duration_s: float) -> int:
         trip = max(1, min(_PIPELINE_MESSAGES, _PIPELINE_BYTES // len(payload)))
         fields = {_FIELD: payload}
-        stream = self._where.stream
+        stream = self.where.stream
         end = time.perf_counter() + duration_s
         acknowledged = 0
         while (not count or acknowledged < count) and time.perf_counter() < end:
@@ -71,13 +67,13 @@ class RedisClient(NoTransactions):
             due_count = min(count, int((time.perf_counter() - began) / interval_s) + 1)
             pipeline = self._redis.pipeline(transaction=False)
             for each in range(number, max(due_count, number + 1)):
-                pipeline.xadd(self._where.stream, {_FIELD: stamped(began + each * interval_s, size_bytes)})
+                pipeline.xadd(self.where.stream, {_FIELD: stamped(began + each * interval_s, size_bytes)})
             number += len(pipeline.execute())
 
     def open_reader(self, group: str) -> None:
         self._group = group
         if group:
-            self._redis.xgroup_create(self._where.stream, group, id="0", mkstream=True)
+            self._redis.xgroup_create(self.where.stream, group, id="0", mkstream=True)
 
     def read(self, count: int) -> Iterator[list[bytes]]:
         left = count
@@ -95,7 +91,7 @@ class RedisClient(NoTransactions):
 
     def _read_some(self, count: int) -> Any:
         block_ms = int(_WAIT_S * 500)
-        stream = self._where.stream
+        stream = self.where.stream
         if not self._group:
             return self._redis.xread({stream: self._last}, count=count, block=block_ms)
         return self._redis.xreadgroup(

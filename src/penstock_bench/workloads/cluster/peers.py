@@ -1,13 +1,14 @@
-"""(B) Clusters side by side: three nodes each of Penstock and its peers, publishing to three replicas."""
+"""(B), (C): clusters side by side, three nodes each of Penstock and its peers."""
+
+import time
 
 from penstock_bench.context import Bench
-from penstock_bench.figures import Findings, quantile
-from penstock_bench.peers import pairs
-from penstock_bench.peers.agents import publish_bulk, publish_lone
-from penstock_bench.peers.board import Board
-from penstock_bench.peers.targets import Target
-from penstock_bench.peers.tasks import Where
-from penstock_bench.peers.wire.load import WireLoad
+from penstock_bench.figures import quantile
+from penstock_bench.load_generator import Load
+from penstock_bench.peers.agents import agents, bulk, lone, outage, run
+from penstock_bench.peers.targets import CLUSTER_TARGETS, SYNCED, Target, equals
+from penstock_bench.peers.tasks import Outcome, Where
+from penstock_bench.peers.wire import wire_load
 
 _LONE = "one publisher, 100 B"
 _MANY = "64 publishers on 64 partitions, 100 B"
@@ -15,55 +16,60 @@ _BULK = "batched, 1 KiB"
 _BULK_BYTES = 1024
 
 
-def run(bench: Bench) -> Findings:
-    board = bench.new_board()
-    targets = bench.clusters.targets()
-    _measure_lone(bench, board, targets)
-    _measure_many(bench, board, targets)
-    _measure_bulk(bench, board, targets)
-    ratios = tuple(
-        ratio for what in (_LONE, _MANY, _BULK) for ratio in pairs.against_equals(board, what, targets)
-    )
-    return board.findings(ratios)
+# -- (B) publishing to three replicas
 
 
-def _measure_lone(bench: Bench, board: Board, targets: list[Target]) -> None:
-    def measure(target: Target, places: list[Where]) -> None:
-        cluster = bench.clusters.running(target)
-        cpu_s = cluster.cpu_s()
-        outcome = publish_lone(places[0], bench.scale.peers.round_s)
-        cpu_s = cluster.cpu_since(cpu_s)
-        board.add(target, _LONE, outcome.rate, "/s", higher_is_better=True)
-        board.add(target, f"{_LONE}, p99", quantile(outcome.latencies_s, 0.99) * 1e3, "ms")
-        board.add(target, f"{_LONE}, CPU", cpu_s / outcome.count * 1e6, "µs/message")
+def publish(bench: Bench) -> None:
+    board, sizes = bench.board, bench.scale.peers
+    targets = bench.fleet.targets(among=CLUSTER_TARGETS)
 
-    with bench.clusters.streams("lone", board, targets) as places:
-        bench.peer_rounds(_LONE, board, places, measure, warm_up=True)
+    def publish_as(what: str, places: tuple[Where, ...]) -> Outcome | Load:
+        if what == _LONE:
+            return run(lone, places[0], sizes.round_s)
+        if what == _BULK:
+            return run(bulk, places[0], _BULK_BYTES, sizes.round_s)
+        with wire_load(places) as publishers:
+            return publishers.run(sizes.round_s)
 
+    for what in (_LONE, _MANY, _BULK):
 
-def _measure_many(bench: Bench, board: Board, targets: list[Target]) -> None:
-    def measure(target: Target, places: list[Where]) -> None:
-        cluster = bench.clusters.running(target)
-        with WireLoad(places) as publishers:
-            cpu_s = cluster.cpu_s()
-            load = publishers.all_at_once(bench.scale.peers.round_s)
-            cpu_s = cluster.cpu_since(cpu_s)
-        board.add(target, _MANY, load.rate, "/s", higher_is_better=True)
-        board.add(target, f"{_MANY}, p99", quantile(load.latencies_s, 0.99) * 1e3, "ms")
-        board.add(target, f"{_MANY}, CPU", cpu_s / load.acknowledged * 1e6, "µs/message")
+        def measure(target: Target, *places: Where, what: str = what) -> None:
+            with bench.fleet.running(target).usage() as used:
+                outcome = publish_as(what, places)
+            count = outcome.count if isinstance(outcome, Outcome) else outcome.acknowledged
+            board.add(what, outcome.rate, "messages/s" if what == _BULK else "/s", target)
+            if what != _BULK:
+                board.add(f"{what}, p99", quantile(outcome.latencies_s, 0.99) * 1e3, "ms", target)
+            board.add(f"{what}, CPU", used.cpu_s / count * 1e6, "µs/message", target)
 
-    with bench.clusters.streams("many", board, targets, bench.scale.peers.publishers) as places:
-        bench.peer_rounds(_MANY, board, places, measure, warm_up=True)
+        bench.compare(what, measure, targets, count=sizes.publishers if what == _MANY else 1, warm_up=True)
+        board.compare(what, *equals(targets))
 
 
-def _measure_bulk(bench: Bench, board: Board, targets: list[Target]) -> None:
-    def measure(target: Target, places: list[Where]) -> None:
-        cluster = bench.clusters.running(target)
-        cpu_s = cluster.cpu_s()
-        outcome = publish_bulk(places[0], _BULK_BYTES, bench.scale.peers.round_s)
-        cpu_s = cluster.cpu_since(cpu_s)
-        board.add(target, _BULK, outcome.rate, "messages/s", higher_is_better=True)
-        board.add(target, f"{_BULK}, CPU", cpu_s / outcome.count * 1e6, "s per million messages")
+# -- (C) the node that leads a stream is killed under a publisher
 
-    with bench.clusters.streams("bulk", board, targets) as places:
-        bench.peer_rounds(_BULK, board, places, measure, warm_up=True)
+_GAP = "longest time without an acknowledgement"
+_WARM_UP_S = 1.0
+_WITHIN_S = 90.0
+
+
+def fail_over(bench: Bench) -> None:
+    targets = bench.fleet.targets(lambda target: target.durability == SYNCED, CLUSTER_TARGETS)
+
+    def measure(target: Target, created: Where) -> None:
+        cluster = bench.fleet.running(target)
+        (place,) = cluster.await_led([created])
+        leader = cluster.leader_of(place)
+        with agents([(outage, place, _WITHIN_S)]) as (publisher,):
+            publisher.begin()
+            time.sleep(_WARM_UP_S)
+            cluster.kill(leader)
+            publisher.announce_kill()
+            try:
+                outcome = publisher.outcome()
+            finally:
+                cluster.start(leader)
+        bench.board.add(_GAP, outcome.latencies_s[0], "s", target)
+
+    bench.compare("leader killed", measure, targets)
+    bench.board.compare(_GAP, *equals(targets))

@@ -10,9 +10,8 @@ from penstock.client.connection import Connection
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import find_coordinator, join_group, offset_commit, sync_group
 from penstock_bench.context import Bench
-from penstock_bench.figures import Cells, Findings, quantile
+from penstock_bench.frames import UnexpectedAnswer
 from penstock_bench.process import ServerProcess
-from penstock_bench.raw_client import UnexpectedAnswer
 
 _DELAY_MS = 500
 _COMMITTING_GROUPS = 100
@@ -22,35 +21,27 @@ _COMMIT_ROUND_FACTOR = 3
 T = TypeVar("T")
 
 
-def run(bench: Bench) -> Findings:
-    cells = Cells()
+def run(bench: Bench) -> None:
+    board = bench.board
     counts = bench.scale.member_counts
     offered = bench.scale.commits_offered_per_s
-    settings = [f"group.initial.rebalance.delay.ms={_DELAY_MS}"]
-    with bench.directory() as data_dir, bench.start(data_dir, settings) as server:
-        _run(_make_topic(server))
+    with bench.broker({_TOPIC: 1}, [f"group.initial.rebalance.delay.ms={_DELAY_MS}"]) as (server, _):
         for number in bench.rounds("members joining"):
             for count in counts:
                 taken_s = _run(_join(server, f"round-{number}-of-{count}", count))
-                cells.add(f"{count:,} members stable after", taken_s, "s")
+                board.add(f"{count:,} members stable after", taken_s, "s")
         for _ in bench.rounds("offset commits"):
-            cpu_s = server.cpu_s()
             duration_s = bench.scale.round_s * _COMMIT_ROUND_FACTOR
-            rate, refused, latencies = _run(_commit(server, offered, duration_s))
-            cpu_s = server.cpu_s() - cpu_s
-            cells.add("commits offered", offered, "/s")
-            cells.add("commits acknowledged", rate, "/s")
-            cells.add("commits refused", refused, "in a round")
-            cells.add("commit, p50", quantile(latencies, 0.5) * 1e3, "ms")
-            cells.add("commit, p99", quantile(latencies, 0.99) * 1e3, "ms")
-            cells.add("commit, broker CPU", cpu_s / len(latencies) * 1e6, "µs/request")
-        server.stop()
+            with server.usage() as used:
+                rate, refused, latencies = _run(_commit(server, offered, duration_s))
+            board.add("commits offered", offered, "/s")
+            board.add("commits acknowledged", rate, "/s")
+            board.add("commits refused", refused, "in a round")
+            board.add_latencies("commit", latencies, "ms")
+            board.add("commit, broker CPU", used.cpu_s / len(latencies) * 1e6, "µs/request")
     few, many = (f"{count:,} members stable after" for count in (counts[0], counts[-1]))
-    ratios = (
-        cells.ratio(f"{counts[-1]:,} members / {counts[0]:,}", many, few),
-        cells.ratio("commits acknowledged / offered", "commits acknowledged", "commits offered"),
-    )
-    return Findings(ratios=ratios, figures=cells.figures())
+    board.ratio(f"{counts[-1]:,} members / {counts[0]:,}", many, few)
+    board.ratio("commits acknowledged / offered", "commits acknowledged", "commits offered")
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
@@ -67,15 +58,6 @@ async def _connect(server: ServerProcess, count: int) -> list[Connection]:
 async def _close(connections: list[Connection]) -> None:
     for connection in connections:
         await connection.close()
-
-
-async def _make_topic(server: ServerProcess) -> None:
-    from penstock.protocol.messages import create_topics
-
-    (connection,) = await _connect(server, 1)
-    topic = create_topics.CreatableTopic(name=_TOPIC, num_partitions=1, replication_factor=1)
-    await connection.call(19, 7, create_topics.CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
-    await connection.close()
 
 
 async def _find(connection: Connection, group: str) -> None:
@@ -115,18 +97,15 @@ async def _take_part(connection: Connection, group: str) -> None:
             sync_group.SyncGroupRequestAssignment(member_id=m.member_id, assignment=bytes(64))
             for m in joined.members
         ]
-        synced = await connection.call(
-            14,
-            5,
-            sync_group.SyncGroupRequest(
-                group_id=group,
-                generation_id=joined.generation_id,
-                member_id=member_id,
-                protocol_type="consumer",
-                protocol_name="range",
-                assignments=shares,
-            ),
+        sync = sync_group.SyncGroupRequest(
+            group_id=group,
+            generation_id=joined.generation_id,
+            member_id=member_id,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=shares,
         )
+        synced = await connection.call(14, 5, sync)
         if not synced.error_code:
             return
 
@@ -143,7 +122,7 @@ async def _commit(
     connections = await _connect(server, _COMMITTING_GROUPS)
     for number, connection in enumerate(connections):
         await _find(connection, f"committing-{number}")
-    latencies: list[float] = []
+    timed: list[tuple[float, float]] = []
     answers: list[asyncio.Future[Any]] = []
     began = time.perf_counter()
     while (now := time.perf_counter()) < began + duration_s:
@@ -151,7 +130,7 @@ async def _commit(
         for offset in range(len(answers), due):
             number = offset % _COMMITTING_GROUPS
             answer = connections[number].call(8, 8, _request(f"committing-{number}", offset))
-            answer.add_done_callback(partial(_note, latencies, time.perf_counter()))
+            answer.add_done_callback(partial(_note, timed, time.perf_counter()))
             answers.append(answer)
         await asyncio.sleep(_STEP_S)
     refused = 0
@@ -161,9 +140,13 @@ async def _commit(
             refused += 1
         elif code:
             raise UnexpectedAnswer(f"a commit was refused: {code.name}")
-    taken_s = time.perf_counter() - began
+    taken_s = max(answered_at for _, answered_at in timed) - began
     await _close(connections)
-    return (len(answers) - refused) / taken_s, refused, latencies
+    return (
+        (len(answers) - refused) / taken_s,
+        refused,
+        [answered_at - sent_at for sent_at, answered_at in timed],
+    )
 
 
 def _request(group: str, offset: int) -> offset_commit.OffsetCommitRequest:
@@ -172,5 +155,5 @@ def _request(group: str, offset: int) -> offset_commit.OffsetCommitRequest:
     return offset_commit.OffsetCommitRequest(group_id=group, topics=[topic])
 
 
-def _note(latencies: list[float], sent_at: float, _: "asyncio.Future[Any]") -> None:
-    latencies.append(time.perf_counter() - sent_at)
+def _note(timed: list[tuple[float, float]], sent_at: float, _: "asyncio.Future[Any]") -> None:
+    timed.append((sent_at, time.perf_counter()))

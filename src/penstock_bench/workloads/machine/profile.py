@@ -10,11 +10,8 @@ from collections import defaultdict
 
 from penstock_bench import frames
 from penstock_bench.context import Bench
-from penstock_bench.figures import Cells, Findings
-from penstock_bench.load_generator import LoadGenerator
-from penstock_bench.peers.servers.running import free_port
-from penstock_bench.process import ServerFailed, ServerProcess, start_profiled_broker
-from penstock_bench.raw_client import RawClient
+from penstock_bench.load_generator import produce_load
+from penstock_bench.process import ServerFailed, ServerProcess, free_port
 
 _TOPIC = "profiled"
 _WARM_UP_S = 0.5
@@ -24,6 +21,19 @@ _LAG_LOAD_S = 15.0  # 150 timers: enough for a 99th percentile
 _CONNECTIONS = {"1 producer": 1, "64 producers": 64}
 _LAG = "event loop lag, p99, 64 producers"
 _LAG_BUCKET = re.compile(r'^penstock_event_loop_lag_seconds_bucket\{le="([^"]+)"\} (\d+)', re.MULTILINE)
+
+# Profiles itself between SIGUSR1 and SIGUSR2, and then writes the profile.
+_RUN_PROFILED = """
+import cProfile, signal
+from penstock.cli.main import main
+profile = cProfile.Profile()
+def end(*_):
+    profile.disable()
+    profile.dump_stats({path!r})
+signal.signal(signal.SIGUSR1, lambda *_: profile.enable())
+signal.signal(signal.SIGUSR2, end)
+main()
+"""
 
 _LAYERS = (
     ("system calls", re.compile(r"pwrite|uvloop|io_uring|syscall|select\.epoll")),
@@ -41,49 +51,43 @@ _LAYERS = (
 )
 
 
-def run(bench: Bench) -> Findings:
-    cells = Cells()
+def run(bench: Bench) -> None:
     for kind, count in _CONNECTIONS.items():
         bench.log(f"profile: {kind}")
-        _cpu(bench, cells, kind, count)
-        _shares(bench, cells, kind, count)
+        _measure_cpu(bench, kind, count)
+        _measure_shares(bench, kind, count)
     bench.log("event loop lag")
-    _lag(bench, cells)
-    return Findings(figures=cells.figures())
+    _measure_lag(bench)
 
 
 def _load(server: ServerProcess, connections: int, seconds: float) -> int:
     frame = frames.produce_frame(_TOPIC, [0], frames.batch(100, 1))
-    with LoadGenerator(
-        server.address, [frame] * connections, frames.AnswerShape(_TOPIC), window=1
-    ) as generator:
-        return generator.run(duration_s=seconds).acknowledged
+    with produce_load(server.address, _TOPIC, [[frame]] * connections) as generator:
+        return generator.run(seconds).acknowledged
 
 
-def _cpu(bench: Bench, cells: Cells, kind: str, connections: int) -> None:
+def _measure_cpu(bench: Bench, kind: str, connections: int) -> None:
     with bench.broker({_TOPIC: 1}) as (server, _):
         _load(server, connections, _WARM_UP_S)
-        user_s, system_s = server.cpu_split_s()
+        before = server.cpu_split_s()
         count = _load(server, connections, _LOAD_S)
-        user_after_s, system_after_s = server.cpu_split_s()
-    cells.add(f"{kind}, broker in Python and libraries", (user_after_s - user_s) / count * 1e6, "µs/request")
-    cells.add(f"{kind}, broker in the kernel", (system_after_s - system_s) / count * 1e6, "µs/request")
+        user_s, system_s = (now - then for now, then in zip(server.cpu_split_s(), before, strict=True))
+    bench.board.add(f"{kind}, broker in Python and libraries", user_s / count * 1e6, "µs/request")
+    bench.board.add(f"{kind}, broker in the kernel", system_s / count * 1e6, "µs/request")
 
 
-def _shares(bench: Bench, cells: Cells, kind: str, connections: int) -> None:
+def _measure_shares(bench: Bench, kind: str, connections: int) -> None:
     path = bench.path("profile")
-    with bench.directory() as data_dir, start_profiled_broker(data_dir, bench.path("log"), path) as server:
-        _make_topic(server)
+    with bench.broker({_TOPIC: 1}, code=_RUN_PROFILED.format(path=path)) as (server, _):
         _load(server, connections, _WARM_UP_S)
         server.send_signal(signal.SIGUSR1)
         count = _load(server, connections, _LOAD_S)
         server.send_signal(signal.SIGUSR2)
         _await_file(path)
-        server.stop()
     by_layer, calls = shares_by_layer(path)
     for layer, share in sorted(by_layer.items(), key=lambda each: -each[1]):
-        cells.add(f"{kind}, {layer}", share * 100, "% of the profile")
-    cells.add(f"{kind}, calls", calls / count, "/request")
+        bench.board.add(f"{kind}, {layer}", share * 100, "% of the profile")
+    bench.board.add(f"{kind}, calls", calls / count, "/request")
 
 
 def _await_file(path: str) -> None:
@@ -94,21 +98,11 @@ def _await_file(path: str) -> None:
         time.sleep(0.05)
 
 
-def _lag(bench: Bench, cells: Cells) -> None:
+def _measure_lag(bench: Bench) -> None:
     port = free_port()
-    with (
-        bench.directory() as data_dir,
-        bench.start(data_dir, [f"penstock.admin.listener=127.0.0.1:{port}"]) as server,
-    ):
-        _make_topic(server)
+    with bench.broker({_TOPIC: 1}, [f"penstock.admin.listener=127.0.0.1:{port}"]) as (server, _):
         _load(server, _CONNECTIONS["64 producers"], _LAG_LOAD_S)
-        cells.add(_LAG, _lag_p99_s(port) * 1000, "ms")
-        server.stop()
-
-
-def _make_topic(server: ServerProcess) -> None:
-    with RawClient(server.address) as client:
-        client.create_topics({_TOPIC: 1})
+        bench.board.add(_LAG, _lag_p99_s(port) * 1000, "ms")
 
 
 def shares_by_layer(path: str) -> tuple[dict[str, float], int]:

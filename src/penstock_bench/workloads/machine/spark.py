@@ -1,74 +1,92 @@
-"""(k) Spark: how fast a topic is read, against files of the same rows and against Spark's own Kafka connector."""
+"""(k) Spark: how fast a topic is read, against files of the same rows and against Spark's own Kafka connector.
+
+The Spark driver is a process of its own, so that its JVM ends with it. It sends what it measured through a pipe.
+"""
 
 import contextlib
 import glob
+import multiprocessing
 import os
+import queue
 import random
-import subprocess
+import shutil
 import sys
-from collections.abc import Iterator
-from typing import IO
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from penstock_bench import spark_driver
+from penstock.distribution import pip_install
+from penstock_bench.board import Board
 from penstock_bench.context import Bench
-from penstock_bench.figures import Cells, Findings, Ratio
-from penstock_bench.librdkafka_clients import produce_values
-from penstock_bench.spark_driver import (
-    CONNECTOR,
-    MEMORY_FIRST,
-    MEMORY_SECOND,
-    OURS,
-    PARQUET,
-    TO_NOTHING,
-    TO_TABLE,
-    Line,
-    Task,
-    latency_label,
-    rows_label,
-    trigger_label,
-)
+from penstock_bench.figures import quantile
+from penstock_bench.process_tree import descendants, memory_kib, parents
+from penstock_bench.scale import Scale
 
-_WITHOUT_CONNECTOR = (
-    "Spark's own Kafka connector was not measured: `python -m tools.setup_spark_connector` fetches it where Maven can "
-    "be reached."
-)
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+OURS = "penstock"
+CONNECTOR = "kafka"
+PARQUET = "parquet"
+TO_NOTHING = "noop"
+TO_TABLE = "table"
+MEMORY_FIRST = "largest Python worker, first half"
+MEMORY_SECOND = "largest Python worker, second half"
+
 _TOPIC = "spark"
 _LATENCY_TOPIC = "spark-latency"
 _PARTITIONS = 4
 _RECORD_BYTES = 200
 _JARS = os.path.join(sys.prefix, "interop", "spark-kafka", "*.jar")
+_WITHOUT_CONNECTOR = (
+    "Spark's own Kafka connector was not measured: `python -m tools.setup_spark_connector` fetches it where Maven can "
+    "be reached."
+)
 _END_TIMEOUT_S = 30.0
+_SAMPLE_INTERVAL_S = 0.05
+_MEMORY_BATCHES = 20
+_ARRIVAL_TIMEOUT_S = 60.0
+_WARM_UP_RECORDS = 3
+_REASON_CHARACTERS_MAX = 500
 
 
 class SparkFailed(Exception):
     """The driver failed; the message says why."""
 
 
-def run(bench: Bench) -> Findings:
-    cells = Cells()
+Message = str | tuple[str, float, str] | SparkFailed
+"""From the driver: progress, a figure with its label and unit, or the reason of a failure."""
+
+
+def rows_label(source: str, target: str) -> str:
+    return f"{source} to {target}"
+
+
+def latency_label(source: str) -> str:
+    return f"{source}, produced to processed, p50"
+
+
+def trigger_label(source: str) -> str:
+    return f"{source}, trigger, p50"
+
+
+def run(bench: Bench) -> None:
     jars = tuple(sorted(glob.glob(_JARS)))
     with bench.directory() as scratch, bench.broker({_TOPIC: _PARTITIONS, _LATENCY_TOPIC: 1}) as (server, _):
         bench.log(f"producing {bench.scale.spark_rows:,} records for Spark")
-        produce_values(server.bootstrap, _TOPIC, records(bench.scale.spark_rows), _PARTITIONS)
-        task = Task(
-            bootstrap=server.bootstrap,
-            topic=_TOPIC,
-            latency_topic=_LATENCY_TOPIC,
-            rows=bench.scale.spark_rows,
-            rounds=bench.scale.rounds,
-            latency_records=bench.scale.spark_latency_records,
-            directory=scratch,
-            jars=jars,
-        )
-        for line in _driven(task, bench.path("spark-driver.log")):
-            if line.message:
-                bench.log(f"Spark: {line.message}")
+        _produce(server.bootstrap, records(bench.scale.spark_rows))
+        for message in _driven(bench.scale, server.bootstrap, scratch, jars):
+            if isinstance(message, SparkFailed):
+                raise message
+            if isinstance(message, str):
+                bench.log(f"Spark: {message}")
             else:
-                cells.add(line.label, line.value, line.unit)
-    notes = ("Spark's own connector was used as of " + _names(jars) + ".",) if jars else (_WITHOUT_CONNECTOR,)
-    return Findings(ratios=ratios(cells, task), figures=cells.figures(), notes=notes)
+                bench.board.add(*message)
+    add_ratios(bench.board)
+    names = ", ".join(os.path.basename(jar).removesuffix(".jar") for jar in jars)
+    bench.board.note(f"Spark's own connector was used as of {names}." if jars else _WITHOUT_CONNECTOR)
 
 
 def records(count: int) -> Iterator[bytes]:
@@ -83,70 +101,238 @@ def records(count: int) -> Iterator[bytes]:
         yield start + rng.randbytes(100).hex().encode()[: _RECORD_BYTES - len(start) - 2] + b'"}'
 
 
-def ratios(cells: Cells, task: Task) -> tuple[Ratio, ...]:
-    """Compare rows with the other sources, latency with the connector, memory of both halves."""
-    found = [
-        cells.ratio(
-            f"topic to {target}: penstock / {name}", rows_label(OURS, target), rows_label(reference, target)
-        )
-        for reference, name in ((CONNECTOR, "Spark's connector"), (PARQUET, "Parquet files"))
-        if reference == PARQUET or task.jars
-        for target in (TO_NOTHING, TO_TABLE)
-    ]
-    if task.jars:
-        found += [
-            cells.ratio(f"{of(OURS)} / that of Spark's connector", of(OURS), of(CONNECTOR))
-            for of in (latency_label, trigger_label)
-        ]
-    memory = cells.ratio(
-        "memory of the Python workers: second half / first half", MEMORY_SECOND, MEMORY_FIRST
+def _produce(bootstrap: str, values: Iterator[bytes]) -> None:
+    """Produce the values, round-robin over the partitions, and wait for all acknowledgements."""
+    import confluent_kafka
+
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": bootstrap, "queue.buffering.max.messages": 5_000_000}
     )
-    return (*found, memory)
+    for number, value in enumerate(values):
+        producer.produce(_TOPIC, value, partition=number % _PARTITIONS, on_delivery=_raise_failure)
+    if left := producer.flush(_ARRIVAL_TIMEOUT_S):
+        raise SparkFailed(f"{left} records were not acknowledged")
 
 
-def _driven(task: Task, log_path: str) -> Iterator[Line]:
-    """Run the driver and yield its lines. The process is ended afterwards in any case."""
-    with open(log_path, "wb") as log:
-        # Our own interpreter with fixed arguments.
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", spark_driver.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-        )
-    assert process.stdin is not None
-    assert process.stdout is not None
+def _raise_failure(error: Any, _message: Any) -> None:
+    if error is not None:
+        raise SparkFailed(str(error))
+
+
+def add_ratios(board: Board) -> None:
+    """Compare rows with the other sources, latency with the connector where it was measured, memory of both halves."""
+    for reference, name in ((CONNECTOR, "Spark's connector"), (PARQUET, "Parquet files")):
+        for target in (TO_NOTHING, TO_TABLE):
+            label = f"topic to {target}: penstock / {name}"
+            board.ratio(label, rows_label(OURS, target), rows_label(reference, target))
+    for of in (latency_label, trigger_label):
+        board.ratio(f"{of(OURS)} / that of Spark's connector", of(OURS), of(CONNECTOR))
+    board.ratio("memory of the Python workers: second half / first half", MEMORY_SECOND, MEMORY_FIRST)
+
+
+def _driven(*arguments: Any) -> Iterator[Message]:
+    """Run the driver and yield its messages. The process is ended afterwards in any case."""
+    spawn = multiprocessing.get_context("spawn")
+    messages, theirs = spawn.Pipe(duplex=False)
+    process = spawn.Process(target=_drive, args=(theirs, *arguments))
+    process.start()
+    theirs.close()
     try:
-        with process.stdin as stdin:
-            stdin.write(msgspec.json.encode(task))
-        yield from read_lines(process.stdout)
-        process.wait(_END_TIMEOUT_S)
-        if process.returncode:
-            raise SparkFailed(f"the Spark driver ended with code {process.returncode}")
+        with contextlib.suppress(EOFError):
+            while True:
+                yield messages.recv()
+        process.join(_END_TIMEOUT_S)
+        if process.exitcode:
+            raise SparkFailed(f"the Spark driver ended with code {process.exitcode}")
     finally:
-        _end(process)
-
-
-def read_lines(output: IO[bytes]) -> Iterator[Line]:
-    """Decode the lines of the driver. Raises `SparkFailed` at a failure."""
-    for text in output:
-        line = msgspec.json.decode(text, type=Line)
-        if line.failure:
-            raise SparkFailed(line.failure)
-        yield line
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    with contextlib.suppress(ProcessLookupError):
         process.terminate()
-    try:
-        process.wait(_END_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
+        process.join(_END_TIMEOUT_S)
         process.kill()
-        process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
-def _names(jars: tuple[str, ...]) -> str:
-    return ", ".join(os.path.basename(jar).removesuffix(".jar") for jar in jars)
+# -- the process of the driver
+
+
+def _drive(
+    pipe: "Connection[Any, Any]", scale: Scale, bootstrap: str, directory: str, jars: Sequence[str]
+) -> None:
+    """`jars` are those of Spark's own connector; empty where they are not installed."""
+    with open(os.path.join(directory, "driver.log"), "wb") as log:
+        for descriptor in (1, 2):  # Spark's JVM prints to both
+            os.dup2(log.fileno(), descriptor)
+    try:
+        spark = _start(directory, jars)
+        topic_formats = (OURS, CONNECTOR) if jars else (OURS,)
+        Driver(spark, scale, bootstrap, directory, pipe.send).run(topic_formats)
+        spark.stop()
+    except Exception as error:  # noqa: BLE001 - the benchmark reports every failure
+        pipe.send(SparkFailed(_reason(error)))
+
+
+def _reason(error: Exception) -> str:
+    """Return the error in one line. In an error of the JVM the second line has the reason, the rest is the trace."""
+    reason = " ".join(str(error).strip().splitlines()[:2])
+    return reason[:_REASON_CHARACTERS_MAX] or type(error).__name__
+
+
+def _start(directory: str, jars: Sequence[str]) -> "SparkSession":
+    try:
+        from penstock.spark.session import start_session
+    except ModuleNotFoundError as error:
+        raise RuntimeError(f"there is no {error.name}: `{pip_install('spark', 'jre')}`") from None
+    settings = {"spark.driver.memory": "2g", "spark.local.dir": os.path.join(directory, "local")}
+    if jars:
+        settings["spark.jars"] = ",".join(jars)
+    return start_session("penstock-bench", settings=settings, log_path=os.path.join(directory, "spark.log"))
+
+
+class Driver:
+    """Measures in a session, and emits each figure when it is measured."""
+
+    def __init__(
+        self,
+        spark: "SparkSession",
+        scale: Scale,
+        bootstrap: str,
+        directory: str,
+        emit: Callable[[Message], None],
+    ) -> None:
+        self._spark = spark
+        self._scale = scale
+        self._bootstrap = bootstrap
+        self._directory = directory
+        self._emit = emit
+        self._parquet = os.path.join(directory, "parquet")
+
+    def run(self, topic_formats: Sequence[str]) -> None:
+        self._emit("writing the same rows to Parquet files")
+        self._read(OURS).write.mode("overwrite").parquet(self._parquet)
+        sources = (*topic_formats, PARQUET)
+        for number in range(self._scale.rounds + 1):
+            is_warm = number > 0  # the first round compiles the JVM's code and starts the workers
+            self._emit(f"rows: round {number} of {self._scale.rounds}" if is_warm else "rows: warming up")
+            for target in (TO_NOTHING, TO_TABLE):
+                for source in sources:
+                    rate = self._scale.spark_rows / self._measure_rows(source, target)
+                    if is_warm:
+                        self._emit((rows_label(source, target), rate, "rows/s"))
+        for source in topic_formats:
+            self._emit(f"trigger latency of {source}")
+            self._measure_latency(source)
+        self._emit("memory of the Python workers")
+        self._measure_memory()
+
+    # -- rows a second
+
+    def _read(self, source: str) -> "DataFrame":
+        if source == PARQUET:
+            return self._spark.read.parquet(self._parquet)
+        return self._spark.read.format(source).options(**self._topic(_TOPIC)).load()
+
+    def _topic(self, topic: str) -> dict[str, str]:
+        return {"kafka.bootstrap.servers": self._bootstrap, "subscribe": topic}
+
+    def _measure_rows(self, source: str, target: str) -> float:
+        table = os.path.join(self._directory, "table")
+        began = time.perf_counter()
+        rows = self._read(source)
+        if target == TO_NOTHING:
+            rows.write.format("noop").mode("overwrite").save()
+        else:
+            rows.write.format("penstock_lake").mode("append").save(table)
+        took_s = time.perf_counter() - began
+        shutil.rmtree(table, ignore_errors=True)
+        return took_s
+
+    # -- latency
+
+    def _measure_latency(self, source: str) -> None:
+        """Produce one record at a time and wait for it in the sink of a query without a trigger interval."""
+        import confluent_kafka
+
+        arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+        def keep(rows: "DataFrame", _: int) -> None:
+            for row in rows.select("value").collect():
+                arrived.put(int(row.value))
+
+        producer = confluent_kafka.Producer({"bootstrap.servers": self._bootstrap, "linger.ms": 0})
+        options = {**self._topic(_LATENCY_TOPIC), "startingOffsets": "latest"}
+        stream = self._spark.readStream.format(source).options(**options).load()
+        writer = stream.writeStream.foreachBatch(keep).option(
+            "checkpointLocation", os.path.join(self._directory, f"latency-{source}")
+        )
+        latencies: list[float] = []
+        query = writer.start()
+        try:
+            query.processAllAvailable()  # the query knows where "latest" was
+            for number in range(_WARM_UP_RECORDS + self._scale.spark_latency_records):
+                began = time.perf_counter()
+                producer.produce(_LATENCY_TOPIC, b"%d" % number)
+                producer.flush(_ARRIVAL_TIMEOUT_S)
+                while arrived.get(timeout=_ARRIVAL_TIMEOUT_S) != number:
+                    pass
+                latencies.append(time.perf_counter() - began)
+            triggers = [
+                float(each.durationMs["triggerExecution"])
+                for each in query.recentProgress
+                if each.numInputRows
+            ]
+        finally:
+            query.stop()
+        median_ms = quantile(latencies[_WARM_UP_RECORDS:], 0.5) * 1e3
+        self._emit((latency_label(source), median_ms, "ms"))
+        self._emit((trigger_label(source), quantile(triggers[_WARM_UP_RECORDS:], 0.5), "ms"))
+
+    # -- memory
+
+    def _measure_memory(self) -> None:
+        """Stream the topic into a table in many batches, through Python workers that Spark reuses."""
+        directory = self._directory
+        options = {
+            **self._topic(_TOPIC),
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(-(-self._scale.spark_rows // _MEMORY_BATCHES)),
+        }
+        stream = self._spark.readStream.format(OURS).options(**options).load()
+        writer = stream.writeStream.format("penstock_lake").option("path", os.path.join(directory, "memory"))
+        writer = writer.option("checkpointLocation", os.path.join(directory, "memory-checkpoint"))
+        with sampled_memory(os.getpid()) as samples:
+            query = writer.trigger(availableNow=True).start()
+            query.awaitTermination()
+        first, second = halves(samples)
+        self._emit((MEMORY_FIRST, first / 1024, "MiB"))
+        self._emit((MEMORY_SECOND, second / 1024, "MiB"))
+
+
+def halves(samples: list[int]) -> tuple[int, int]:
+    """Return the maximum of the first half and of the second half."""
+    middle = len(samples) // 2
+    return max(samples[:middle]), max(samples[middle:])
+
+
+@contextlib.contextmanager
+def sampled_memory(ancestor: int) -> Iterator[list[int]]:
+    """Sample the memory (RSS, KiB) of the largest Python process below `ancestor`."""
+    samples: list[int] = []
+    is_over = threading.Event()
+
+    def sample() -> None:
+        while not is_over.wait(_SAMPLE_INTERVAL_S):
+            sizes = [memory_kib(pid) for pid in descendants(parents(), ancestor) if _is_python(pid)]
+            if sizes:
+                samples.append(max(sizes))
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        yield samples
+    finally:
+        is_over.set()
+        sampler.join()
+
+
+def _is_python(pid: int) -> bool:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        return b"pyspark" in file.read().partition(b"-m\0")[2]
+    return False

@@ -9,7 +9,7 @@ from penstock_simulation.violation import ViolationLog
 K = TypeVar("K")
 T = TypeVar("T")
 LATE_REQUEST_S = 5.0
-"""How long a request without an answer may still be carried out: its connection may live that long."""
+"""The time for which a request without a response may still be carried out: its connection may live that long."""
 
 
 class Checker:

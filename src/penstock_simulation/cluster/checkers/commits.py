@@ -1,7 +1,7 @@
 """Checks offset commits of a group without members: an acknowledged commit is found, a rejected one is not.
 
 A client commits ascending numbers for several partitions at a time. A commit without an answer may be carried out
-after a later one, and so replace it, as long as its connection may live. A replaced coordinator need not know the
+after a later one, and so replace it, while its connection may live. A replaced coordinator need not know the
 commits that the new one has acknowledged (`coordinators.py`).
 """
 

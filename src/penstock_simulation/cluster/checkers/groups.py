@@ -12,9 +12,9 @@ answer of a replaced coordinator counts at most from when the first newer one ha
 
 A member that has to release a partition is removed unless it confirms the release within the rebalance timeout, which
 the coordinator counts from its decision (KIP-848, as in Kafka). The first answer with that decision may be lost, and
-a later one does not tell its age: only that it is younger than the answer before (seed 1526).
+a later one does not show its age: only that it is younger than the answer before (seed 1526).
 
-A commit without an answer may be carried out after a later one, as long as its connection may live. A replaced
+A commit without an answer may be carried out after a later one, while its connection may live. A replaced
 coordinator need not know the commits that the new one has acknowledged (`coordinators.py`).
 """
 

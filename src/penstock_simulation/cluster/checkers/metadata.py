@@ -86,7 +86,7 @@ class MetadataChecker:
     # -- administrators -------------------------------------------------------------------------------
 
     def on_created(self, topic: str, partition_count: int) -> None:
-        """A topic was acknowledged to have at least so many partitions."""
+        """A topic was acknowledged to have at least this many partitions."""
         self.topics_deleted.discard(topic)
         self.topics[topic] = max(partition_count, self.topics.get(topic, 0))
 

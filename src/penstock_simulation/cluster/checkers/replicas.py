@@ -1,4 +1,4 @@
-"""Checks replicas: one leads in an epoch and has all that is committed; all logs agree below the high watermark.
+"""Checks replicas: one leads in an epoch and has all committed records; all logs agree below the high watermark.
 
 The checker remembers every batch that was ever below a high watermark, byte for byte. A replica whose high watermark
 advances is compared with these from its own log start on.
@@ -82,7 +82,7 @@ class ReplicaChecker:
         self._checked: dict[Replica, int] = {}
         self.divergence_waiters: Waiters[int, PartitionName] = Waiters()
         self.group_commit_sizes: list[int] = []
-        """How many client batches each group commit appended together."""
+        """The number of client batches that each group commit appended together."""
 
     def on_follow(self, replica: Replica) -> None:
         """A node learns which node leads a partition in an epoch."""
@@ -103,7 +103,7 @@ class ReplicaChecker:
         self._latest_epoch[key] = max(epoch, self._latest_epoch.get(key, -1))
 
     def on_lead(self, replica: Replica) -> None:
-        """A replica begins to lead: it has all that was committed in earlier epochs.
+        """A replica begins to lead: it has all records committed in earlier epochs.
 
         A replica that learns late of an epoch that it led before is not checked.
         """
@@ -121,7 +121,7 @@ class ReplicaChecker:
             self._fail("leader completeness", replica, detail)
 
     def on_high_watermark(self, replica: Replica) -> None:
-        """A replica's high watermark has advanced: its committed batches are those of all others."""
+        """A replica's high watermark has advanced: its committed batches are the same as all others'."""
         key = _key(replica)
         if self._is_unchecked(replica) or key in self._leaderless:
             return

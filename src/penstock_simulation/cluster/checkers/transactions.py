@@ -1,9 +1,9 @@
 """Checks transactions: consumers of committed records see all of a committed transaction and nothing of others.
 
-Producers report what they wrote and how they ended each transaction. Consumers of committed records and of committed
-offsets show how it was decided: by what they receive, and by what they do not receive although it lies below the last
-stable offset. All of them must see the same decision. Records may be deleted; then the rest of their transaction
-counts.
+Producers report the records they wrote and how they ended each transaction. Consumers of committed records and of
+committed offsets show how it was decided: by the records that they receive, and by those that they do not receive
+although they lie below the last stable offset. All of them must see the same decision. Records may be deleted; then the
+rest of their transaction counts.
 
 A replaced group coordinator need not know the offsets that the new one has stored (`coordinators.py`).
 """
@@ -117,7 +117,7 @@ class TransactionChecker(Checker):
             self._fail("read", partition, detail)
 
     def on_range_read(self, partition: PartitionName, begin: int, end: int, records: Records) -> None:
-        """Check all that a consumer of committed records received between two offsets."""
+        """Check all records that a consumer of committed records received between two offsets."""
         self._read_until[partition] = max(end, self._read_until.get(partition, 0))
         stored = self._values.get(partition, {})
         received = {offset for offset, _ in records}

@@ -59,7 +59,7 @@ class Client:
         self.clock = clock
 
     def another(self, *bootstrap: Address) -> "Client":
-        """Return a client with connections of its own, and with other bootstrap nodes if any are given."""
+        """Return a client with separate connections, and with other bootstrap nodes if any are given."""
         return Client(bootstrap or self._bootstrap, self.history, self.random, self.clock)
 
     @property

@@ -37,7 +37,7 @@ class Member:
         self._committed: dict[int, int] = {}
 
     async def run(self, life_s: float) -> None:
-        """Take part for so long; then leave, or fall silent."""
+        """Take part for this long; then leave, or fall silent."""
         end_s = self._client.now_s + life_s
         while self._client.now_s < end_s:
             try:

@@ -39,7 +39,7 @@ async def limit_batches(client: Client, group: str) -> bool:
 
 
 def commit_topics(random: Random, partitions: Sequence[PartitionName], offset: int) -> list[dict[str, Any]]:
-    """Build the topics of a commit. The metadata of all exceeds a batch; sometimes that of a single partition does."""
+    """Build the topics of a commit. The metadata of all exceeds a batch; sometimes a single partition's does."""
     sizes = {each: random.randint(0, 900) for each in partitions}
     if random.random() < _OVERSIZED_CHANCE:
         sizes[random.choice(partitions)] = random.randint(*_OVERSIZED)

@@ -1,4 +1,4 @@
-"""Producers: idempotent ones that wait for all in-sync replicas, and one that waits for the leader alone.
+"""Producers: idempotent producers that wait for all in-sync replicas, and a producer with acks=1.
 
 The idempotent producer has several batches in flight on one connection. It sends a batch that was not acknowledged
 again, with all batches after it, in order. Every leader must know its sequence numbers; a replaced leader may reject
@@ -231,7 +231,7 @@ def concurrent_producers(client: Client, partition: PartitionName) -> list[Concu
 class LeaderAcksProducer:
     """Sends each record once with acks=1, also to an isolated leader, so that logs diverge.
 
-    It keeps to the leader that it knows as long as that answers, and does not refresh metadata.
+    It keeps to the leader that it knows while that leader answers, and does not refresh metadata.
     """
 
     def __init__(self, client: Client, partition: PartitionName) -> None:

@@ -1,7 +1,7 @@
 """Consumers without a group: they read a partition to its end, and sometimes all of it again.
 
 They fetch from the leader, from any other replica, or from the replica that the leader prefers for their rack
-(KIP-392). A consumer of committed records drops those of aborted transactions, which each answer lists (KIP-98).
+(KIP-392). A consumer of committed records drops records of aborted transactions, which each answer lists (KIP-98).
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from penstock.protocol.records.record import iter_records
 from penstock_simulation.cluster.checkers.checker import LATE_REQUEST_S
 from penstock_simulation.cluster.clients.client import Address, Client, NoAnswer, PartitionInfo
 from penstock_simulation.cluster.clients.requests import EARLIEST, LATEST, delete_records, list_offset
-from penstock_simulation.cluster.values import PartitionName, Records
+from penstock_simulation.cluster.values import PartitionName, Records, records_of_batch
 
 _FETCH = (1, 12)
 _FOLLOWER_CHANCE = 0.25
@@ -168,8 +168,8 @@ class Reader:
                 if _MARKER.unpack_from(marker.key or b"")[1] == _ABORT:
                     aborting.discard(header.producer_id)
             elif not (self._is_committed_only and header.is_transactional and header.producer_id in aborting):
-                records = iter_records(batches, pos=pos)
-                found += [(each.offset, each.value or b"") for each in records if each.offset >= begin]
+                records = records_of_batch(batches[pos : pos + header.size_bytes])
+                found += [each for each in records if each[0] >= begin]
             self.next_offset = max(self.next_offset, header.next_offset)
         return found
 

@@ -70,7 +70,7 @@ async def fetch_offsets(
     *,
     member: tuple[str, int] | None = None,
 ) -> dict[PartitionName, int]:
-    """Return a group's committed offsets, -1 for none, without those of open transactions. Raises `NoAnswer`.
+    """Return a group's committed offsets, -1 for none, without offsets of open transactions. Raises `NoAnswer`.
 
     A `member` of the group asks with its id and epoch.
     """

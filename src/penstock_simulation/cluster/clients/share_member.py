@@ -65,7 +65,7 @@ class ShareMember:
         """Acquired records of each partition that are still to be acknowledged."""
 
     async def run(self, life_s: float) -> None:
-        """Take part for so long; then leave, or fall silent."""
+        """Take part for this long; then leave, or fall silent."""
         end_s = self._client.now_s + life_s
         while self._client.now_s < end_s:
             try:

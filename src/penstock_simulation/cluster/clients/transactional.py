@@ -81,7 +81,7 @@ class TransactionalProducer:
         self._client = client
         self._checker = client.history.transactions
         self._write_client = client.another()
-        """A connection of its own: the end of a transaction must not wait for its writes."""
+        """A separate connection: the end of a transaction must not wait for its writes."""
         self._id = transactional_id
         self._partitions = partitions
         self._version_2_chance = version_2_chance

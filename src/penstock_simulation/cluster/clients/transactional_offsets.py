@@ -30,7 +30,7 @@ _OFFSETS_TOO_LARGE = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALI
 
 
 class Abandoned(Exception):
-    """The transaction cannot go on: the coordinator has to end it."""
+    """The transaction cannot continue: the coordinator has to end it."""
 
 
 class ProducerIdentity(NamedTuple):
@@ -50,7 +50,7 @@ class TransactionalOffsets(GroupOffsets):
         *,
         is_version_2: bool,
     ) -> bool:
-        """Commit offsets; return whether, else the transaction must be aborted. Raises `Abandoned`."""
+        """Commit offsets. Returns False if the transaction must be aborted. Raises `Abandoned`."""
         checker = self._client.history.transactions
         checker.on_offsets_sent(name, self.group, number)
         code, coordinator = await self._ask(

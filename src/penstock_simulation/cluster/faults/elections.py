@@ -210,7 +210,7 @@ class ElectionFaults:
         return await self._context.wait_until(condition, _POLL_S)
 
     async def _in_time(self, answer: Awaitable[T]) -> T | None:
-        """Wait for an answer, but not so long that the moment passes."""
+        """Wait for an answer, but stop before the moment passes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_TIMEOUT_S):
                 return await answer

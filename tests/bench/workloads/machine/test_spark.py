@@ -1,47 +1,32 @@
-import io
 import json
 
-import pytest
-
+from penstock_bench.board import Board
 from penstock_bench.catalogue import WORKLOADS
-from penstock_bench.figures import Cells
-from penstock_bench.spark_driver import (
+from penstock_bench.figures import Ratio
+from penstock_bench.workloads.machine.spark import (
     MEMORY_FIRST,
     MEMORY_SECOND,
-    Line,
-    Task,
+    add_ratios,
     halves,
     latency_label,
+    records,
     rows_label,
     trigger_label,
 )
-from penstock_bench.workloads.machine.spark import SparkFailed, ratios, read_lines, records
 
 
-def task(*jars: str) -> Task:
-    return Task(
-        bootstrap="127.0.0.1:1",
-        topic="t",
-        latency_topic="l",
-        rows=10,
-        rounds=1,
-        latency_records=1,
-        directory="",
-        jars=jars,
-    )
-
-
-def measured(sources: tuple[str, ...]) -> Cells:
-    cells = Cells()
+def ratios(*sources: str) -> dict[str, Ratio]:
+    board = Board()
     for number, source in enumerate(sources, start=1):
         for target in ("noop", "table"):
-            cells.add(rows_label(source, target), 1000.0 * number, "rows/s")
+            board.add(rows_label(source, target), 1000.0 * number, "rows/s")
         if source != "parquet":
-            cells.add(latency_label(source), 100.0 * number, "ms")
-            cells.add(trigger_label(source), 50.0 * number, "ms")
-    cells.add(MEMORY_FIRST, 100.0, "MiB")
-    cells.add(MEMORY_SECOND, 105.0, "MiB")
-    return cells
+            board.add(latency_label(source), 100.0 * number, "ms")
+            board.add(trigger_label(source), 50.0 * number, "ms")
+    board.add(MEMORY_FIRST, 100.0, "MiB")
+    board.add(MEMORY_SECOND, 105.0, "MiB")
+    add_ratios(board)
+    return {ratio.label: ratio for ratio in board.findings().ratios}
 
 
 def test_every_record_is_json_of_200_bytes() -> None:
@@ -50,28 +35,15 @@ def test_every_record_is_json_of_200_bytes() -> None:
     assert [json.loads(record)["id"] for record in made] == list(range(1000))
 
 
-def test_the_lines_of_the_driver_are_decoded_until_it_fails() -> None:
-    lines = read_lines(
-        io.BytesIO(b'{"message":"begun"}\n{"label":"a","value":1.5,"unit":"ms"}\n{"failure":"no Java"}\n')
-    )
-    assert next(lines) == Line(message="begun")
-    assert next(lines) == Line(label="a", value=1.5, unit="ms")
-    with pytest.raises(SparkFailed, match="no Java"):
-        next(lines)
-
-
 def test_rates_are_compared_with_the_connector_where_it_is_installed() -> None:
-    compared = {
-        ratio.label: ratio for ratio in ratios(measured(("penstock", "kafka", "parquet")), task("a.jar"))
-    }
+    compared = ratios("penstock", "kafka", "parquet")
     assert compared["topic to noop: penstock / Spark's connector"].median == 0.5
     assert [str(WORKLOADS["k"].goal(label)) for label in list(compared)[:2]] == ["≥ 0.6", "≥ 0.8"]
     assert compared["memory of the Python workers: second half / first half"].median == 1.05
 
 
 def test_without_the_connector_files_are_the_only_reference() -> None:
-    compared = [ratio.label for ratio in ratios(measured(("penstock", "parquet")), task())]
-    assert compared == [
+    assert list(ratios("penstock", "parquet")) == [
         "topic to noop: penstock / Parquet files",
         "topic to table: penstock / Parquet files",
         "memory of the Python workers: second half / first half",

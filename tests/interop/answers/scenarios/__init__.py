@@ -1,4 +1,4 @@
-"""What is asked, in this order: later ones rely on nothing but their own topics and groups."""
+"""The requests, in this order: each scenario relies only on its own topics and groups."""
 
 from collections.abc import Callable
 

@@ -11,7 +11,7 @@ NO_ID = "00" * 16
 
 
 def make_topic(asker: Asker, name: str, partitions: int = 1, **configs: str) -> bytes:
-    """Make it, wait until it can be used, and give its id."""
+    """Create it, wait until it can be used, and return its id."""
     wanted: dict[str, Any] = {"name": name, "num_partitions": partitions, "replication_factor": 1}
     wanted["configs"] = [{"name": key.replace("_", "."), "value": value} for key, value in configs.items()]
     made = asker.quietly("CreateTopics", 7, timeout_ms=10_000, topics=[wanted])

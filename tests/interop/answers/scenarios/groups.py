@@ -1,4 +1,4 @@
-"""Groups that do not exist, committed offsets, and what operators ask."""
+"""Groups that do not exist, committed offsets, and requests of operators."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _UNKNOWN_ID = b"\x07" * 16
 def ask_all(asker: Asker) -> None:
     topic_id = make_topic(asker, TOPIC, 2)
     _coordinators(asker)
-    _nobody(asker)
+    _unknown_groups(asker)
     _commits(asker, topic_id)
     _committed(asker, topic_id)
     _operators(asker)
@@ -29,7 +29,7 @@ def _coordinators(asker: Asker) -> None:
     asker.ask("none", "FindCoordinator", 4, key_type=0, coordinator_keys=[])
 
 
-def _nobody(asker: Asker) -> None:
+def _unknown_groups(asker: Asker) -> None:
     for group in ("nobody", ""):
         label = f"of {group!r}"
         for version in range(7):

@@ -1,4 +1,4 @@
-"""A member's life in a classic group, in a static one, and in a KIP-848 group, with every wrong turn."""
+"""A member's requests in a classic group, in a static one, and in a KIP-848 group, with every error."""
 
 from typing import Any
 

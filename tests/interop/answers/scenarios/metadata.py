@@ -1,4 +1,4 @@
-"""ApiVersions, versions that nobody has, Metadata, DescribeCluster, DescribeTopicPartitions."""
+"""ApiVersions, unknown versions, Metadata, DescribeCluster, DescribeTopicPartitions."""
 
 import struct
 from typing import Any

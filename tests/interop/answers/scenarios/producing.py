@@ -1,4 +1,4 @@
-"""Produce: what is refused, and how each version says so."""
+"""Produce: refusals, and how each version reports them."""
 
 import time
 from typing import Any

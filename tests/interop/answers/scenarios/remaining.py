@@ -22,7 +22,7 @@ def ask_all(asker: Asker) -> None:
         spec = next(each for each in APIS.values() if each.name == api)
         for version in _versions(api, spec.versions):
             asker.ask("plain", api, version, **fields(version))
-    for version in range(3):  # listed for old clients' sake, and served by nobody
+    for version in range(3):  # listed for old clients, and served by no broker
         asker.raw(f"Produce v{version} plain", struct.pack(">hhih", 0, version, 7, -1))
     for version in range(6):
         answer = asker.quietly("ListGroups", version)

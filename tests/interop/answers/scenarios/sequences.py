@@ -131,7 +131,7 @@ def _transactions(asker: Asker, version: int) -> None:
 
 
 def _read(asker: Asker, topic: str, moment: int) -> None:
-    """What readers of either isolation see, with the batches in a form that says what counts."""
+    """The records that readers of either isolation level see, with the batches in a comparable form."""
     part = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
     for isolation in (0, 1):
         answer = asker.quietly(

@@ -14,7 +14,7 @@ _NOT_YET: Final = (14, 15, 16)
 
 
 def await_coordinators(asker: Asker, topic_id: bytes) -> None:
-    """Have the internal topics made, where these are the first groups of a broker, and wait until they are led."""
+    """Create the internal topics if these are the first groups of a broker, and wait for their leaders."""
     encoded = base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
     for kind, key in ((0, "anyone"), (2, f"anyone:{encoded}:0")):
         asker.quietly("FindCoordinator", 6, key_type=kind, coordinator_keys=[key])
@@ -25,7 +25,7 @@ def await_coordinators(asker: Asker, topic_id: bytes) -> None:
 
 
 def configure(asker: Asker, group: str, **settings: str) -> None:
-    """Set what the group starts from and the like; it rests between assignments no longer than it must."""
+    """Set the group's start offset and similar settings; its assignment interval is as short as possible."""
     wanted = {"share_assignment_interval_ms": "0", **settings}
     configs = [
         {"name": name.replace("_", "."), "config_operation": 0, "value": value}
@@ -49,7 +49,7 @@ def heartbeat(asker: Asker, label: str | None, *, topics: list[str] | None, **ch
 
 
 def join(asker: Asker, group: str, topic: str, *, partitions: int) -> int:
-    """Join, go on until the partitions are assigned, and give the epoch."""
+    """Join, send heartbeats until the partitions are assigned, and return the epoch."""
     answer = heartbeat(asker, None, topics=[topic], group_id=group)
     until = time.monotonic() + _WITHIN_S
     while (

@@ -21,7 +21,7 @@ def ask_all(asker: Asker) -> None:
     await_coordinators(asker, make_topic(asker, TOPIC, 2))
     _coordinators(asker)
     _heartbeats(asker)
-    _nobody(asker)
+    _unknown_groups(asker)
     _life(asker)
     _taken_names(asker)
 
@@ -72,7 +72,7 @@ def _heartbeats(asker: Asker) -> None:
             _relative(asker.answers[f"ShareGroupDescribe v1 {described}"]["groups"][0], epoch)
 
 
-def _nobody(asker: Asker) -> None:
+def _unknown_groups(asker: Asker) -> None:
     for group in ("nobody", ""):
         asker.ask(f"of {group!r}", "ShareGroupDescribe", 1, group_ids=[group])
         for version in (0, 1):
@@ -123,7 +123,7 @@ def _life(asker: Asker) -> None:
 
 
 def _relative(group: dict[str, Any], epoch: int) -> None:
-    """How many epochs a group went through before is its own affair."""
+    """The number of earlier epochs may differ."""
     group |= {
         "group_epoch": group["group_epoch"] - epoch,
         "assignment_epoch": group["assignment_epoch"] - epoch,

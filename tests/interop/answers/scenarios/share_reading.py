@@ -30,7 +30,7 @@ def ask_all(asker: Asker) -> None:
 
 
 class _Reader:
-    """One session of one member. Its epoch goes on with every request that was not refused as a whole."""
+    """One session of one member. Its epoch grows with every request that was not refused as a whole."""
 
     def __init__(self, asker: Asker, group: str, version: int, topic_id: bytes, member: str = MEMBER) -> None:
         self.epoch = 0
@@ -231,6 +231,6 @@ def _starts(asker: Asker, topic_id: bytes) -> None:
 
 
 def _without_members(asker: Asker, topic_id: bytes) -> None:
-    """Nobody asks whether who fetches has joined."""
+    """A fetch is not checked for membership."""
     configure(asker, "share strangers", share_auto_offset_reset="earliest")
     _Reader(asker, "share strangers", 2, topic_id).fetch("first", max_wait_ms=300)

@@ -1,4 +1,4 @@
-"""CreateTopics, CreatePartitions, DeleteTopics: what is made, and all that is refused."""
+"""CreateTopics, CreatePartitions, DeleteTopics: successes and refusals."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import IO
 
-from penstock_bench.peers.servers.places import PEERS
+from penstock_bench.peers.products import PEERS
 
 HISTORIES = Path(__file__).with_name("histories.txt")
 """Not in them: renewals beside offsets that are refused (Kafka renews some, ours none); a write that fails after the

@@ -91,7 +91,7 @@ def test_an_answer_that_took_longer_than_a_session_assigns_nothing(case: Case) -
 
 def test_a_heartbeat_that_a_replaced_coordinator_answered_does_not_bind_the_new_one(case: Case) -> None:
     case.coordinators.on_loaded(NEW, 2, 10.5)
-    case.checker.on_heartbeat("a", 11, OLD)  # which has not heard of it yet
+    case.checker.on_heartbeat("a", 11, OLD)  # which does not know of it yet
     case.checker.on_heartbeat("b", 13.6, NEW)
     case.checker.on_assigned("b", P, 13.7)
     case.violations.check()
@@ -195,7 +195,7 @@ def test_an_answered_try_leaves_the_earlier_ones_unanswered(case: Case, is_commi
 
 
 class TestReplacedCoordinator:
-    """Another one has loaded the group and acknowledged 45, and the old one has not heard of it."""
+    """Another one has loaded the group and acknowledged 45, and the old one does not know of it."""
 
     @pytest.fixture(autouse=True)
     def _replace(self, case: Case) -> None:

@@ -82,7 +82,7 @@ def test_another_image_at_an_offset_is_noticed(case: Case) -> None:
 
 
 @pytest.mark.parametrize("found", [image(9), image(9, orders=2)])
-def test_an_acknowledged_topic_or_partition_that_is_gone_is_noticed(case: Case, found: MetadataImage) -> None:
+def test_a_lost_acknowledged_topic_or_partition_is_noticed(case: Case, found: MetadataImage) -> None:
     case.checker.on_created("orders", 3)
     case.checker.check_final("node-1", found)
     assert case.invariant == "committed metadata"
@@ -112,7 +112,7 @@ def test_a_change_of_a_setting_that_was_acknowledged_and_is_lost_is_noticed(
 
 
 @pytest.mark.parametrize("last", ["1", "2"])
-def test_changes_of_a_setting_that_overlap_may_be_carried_out_in_either_order(case: Case, last: str) -> None:
+def test_overlapping_changes_of_a_setting_may_be_applied_in_either_order(case: Case, last: str) -> None:
     """The first is carried out first, and its answer takes longer than that of the second."""
     first, second = (case.checker.on_change_sent(2, "pair", MIN_ISR, value) for value in ("1", "2"))
     case.checker.on_changed(second)
@@ -133,7 +133,7 @@ def test_a_change_of_a_setting_replaces_all_that_were_acknowledged_before_it_was
     assert case.invariant == "committed metadata"
 
 
-def test_a_change_of_a_setting_that_was_not_answered_may_be_carried_out_at_any_time(case: Case) -> None:
+def test_an_unanswered_change_of_a_setting_may_be_applied_at_any_time(case: Case) -> None:
     case.checker.on_change_sent(2, "pair", MIN_ISR, "1")
     case.checker.on_changed(case.checker.on_change_sent(2, "pair", MIN_ISR, "2"))
     for value in ("1", "2"):

@@ -75,7 +75,7 @@ def test_another_record_than_was_acknowledged_is_noticed(case: Case) -> None:
     assert case.invariant == "read"
 
 
-def test_a_record_that_was_read_and_is_gone_is_noticed(case: Case) -> None:
+def test_a_record_that_was_read_and_then_lost_is_noticed(case: Case) -> None:
     case.checker.on_read(P, 3, b"2")
     case.checker.check_log(P, [(0, b"0"), (2, b"1")])
     assert case.invariant == "read"

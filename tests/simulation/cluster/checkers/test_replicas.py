@@ -139,7 +139,7 @@ def test_a_committed_record_that_is_truncated_is_noticed(case: Case) -> None:
     assert case.invariant == "committed truncated"
 
 
-def test_records_that_an_early_crash_of_all_took_may_be_truncated_after_a_later_one(case: Case) -> None:
+def test_records_lost_in_an_early_crash_of_all_may_be_truncated_after_a_later_one(case: Case) -> None:
     (key,) = case.checker.names
     case.checker.on_all_crashed(key, 1)
     case.on_follow(FakeReplica(1, (0, "a"), (1, "c"), (1, "d"), epoch=1))

@@ -9,7 +9,7 @@ P = ("orders", 0)
 
 
 class Case:
-    """Record 5 was given, and its acknowledgement answered, while somebody else was waiting for records."""
+    """Record 5 was delivered, and its acknowledgement answered, while another member waited for records."""
 
     def __init__(self, is_leader: IsLeader = lambda _partition, _node: True) -> None:
         self.violations = ViolationLog()

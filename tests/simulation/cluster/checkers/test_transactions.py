@@ -1,4 +1,4 @@
-"""The checker of transactions: nothing of an aborted one is read, and all or nothing of the others."""
+"""The checker of transactions: no record of an aborted one is read, and all or none of the others."""
 
 import pytest
 

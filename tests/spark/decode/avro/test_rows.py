@@ -17,6 +17,7 @@ from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code 
 from penstock.spark.decode.avro.rows import AvroRows
 from penstock.spark.decode.avro.schema_registry import RegistryUnreachable
 from penstock.spark.decode.batch import NULL_VALUE, BatchDecoder, DecoderError
+from penstock.spark.decode.settings import AvroDecoder
 
 FIELDS_1 = [{"name": "id", "type": "string"}, {"name": "amount", "type": ["null", "double"], "default": None}]
 FIELDS_2 = [*FIELDS_1, {"name": "count", "type": "int", "default": 7}]
@@ -39,6 +40,10 @@ def framed(schema_id: int, data: bytes) -> bytes:
 SCHEMAS = {3: record(FIELDS_1), 5: record(FIELDS_2)}
 
 
+def avro_rows(**settings: Any) -> AvroRows:
+    return AvroRows(AvroDecoder(**settings))
+
+
 def decoded(rows: AvroRows, *values: bytes | None) -> list[Any]:
     columns, errors, _ = BatchDecoder(rows).decode(values)
     lists = [column.to_pylist() for column in columns]
@@ -48,7 +53,7 @@ def decoded(rows: AvroRows, *values: bytes | None) -> list[Any]:
 
 
 def test_a_body_is_read_with_its_own_schema_and_has_the_columns_of_the_newest() -> None:
-    rows = AvroRows(reader_schema=None, schemas=SCHEMAS)
+    rows = avro_rows(reader_schema=None, schemas=SCHEMAS)
     old = framed(3, body(SCHEMAS[3], {"id": "a", "amount": 1.5}))
     new = framed(5, body(SCHEMAS[5], {"id": "b", "amount": None, "count": 1}))
     assert rows.schema.names == ["id", "amount", "count"]
@@ -56,12 +61,12 @@ def test_a_body_is_read_with_its_own_schema_and_has_the_columns_of_the_newest() 
 
 
 def test_a_reader_schema_says_which_columns_there_are() -> None:
-    rows = AvroRows(reader_schema=record([{"name": "id", "type": "string"}]), schemas=SCHEMAS)
+    rows = avro_rows(reader_schema=record([{"name": "id", "type": "string"}]), schemas=SCHEMAS)
     assert decoded(rows, framed(3, body(SCHEMAS[3], {"id": "a", "amount": 1.5}))) == [("a",)]
 
 
 def test_without_framing_the_value_is_the_body() -> None:
-    rows = AvroRows(reader_schema=SCHEMAS[3], schemas={}, framed=False)
+    rows = avro_rows(reader_schema=SCHEMAS[3], schemas={}, framed=False)
     assert decoded(rows, body(SCHEMAS[3], {"id": "a", "amount": 1.5})) == [("a", 1.5)]
 
 
@@ -82,17 +87,17 @@ GOOD = body(SCHEMAS[3], {"id": "abc", "amount": 1.5})
     ],
 )
 def test_a_reject_says_why(value: bytes | None, expected: str) -> None:
-    assert decoded(AvroRows(reader_schema=None, schemas=SCHEMAS), value) == [expected]
+    assert decoded(avro_rows(reader_schema=None, schemas=SCHEMAS), value) == [expected]
 
 
 def test_a_schema_that_does_not_resolve_is_reported() -> None:
-    rows = AvroRows(reader_schema=record([{"name": "id", "type": "int"}]), schemas=SCHEMAS)
+    rows = avro_rows(reader_schema=record([{"name": "id", "type": "int"}]), schemas=SCHEMAS)
     (found,) = decoded(rows, framed(3, GOOD))
     assert "schema 3 does not fit the columns" in found
 
 
 def test_a_bad_branch_of_a_union_is_a_reject() -> None:
-    (found,) = decoded(AvroRows(reader_schema=None, schemas=SCHEMAS), framed(3, b"\x02a\x08"))
+    (found,) = decoded(avro_rows(reader_schema=None, schemas=SCHEMAS), framed(3, b"\x02a\x08"))
     assert found.startswith("not Avro of schema 3")
 
 
@@ -130,7 +135,7 @@ def test_types_become_those_of_spark() -> None:
         "map": {"k": 1},
         "inner": {"id": "i", "amount": None},
     }
-    rows = AvroRows(reader_schema=schema, schemas={}, framed=False)
+    rows = avro_rows(reader_schema=schema, schemas={}, framed=False)
     assert decoded(rows, body(schema, row)) == [tuple({**row, "time": 1000, "map": [("k", 1)]}.values())]
     assert rows.schema["wide"].dataType == T.LongType()
     assert rows.schema["price"].dataType == T.DecimalType(5, 2)
@@ -148,14 +153,14 @@ def test_types_become_those_of_spark() -> None:
 )
 def test_a_schema_that_has_no_columns_is_refused_at_once(fields: list[Any], expected: str) -> None:
     with pytest.raises(DecoderError, match=expected):
-        AvroRows(reader_schema=record(fields), schemas={})
+        avro_rows(reader_schema=record(fields), schemas={})
 
 
 def test_a_decoder_without_any_schema_is_refused() -> None:
     with pytest.raises(DecoderError, match="say what rows look like"):
-        AvroRows(reader_schema=None, schemas={}, registry_url="http://127.0.0.1:1")
+        avro_rows(reader_schema=None, schemas={}, registry_url="http://127.0.0.1:1")
     with pytest.raises(DecoderError, match="schema 3: not an Avro schema"):
-        AvroRows(reader_schema=SCHEMAS[5], schemas={3: "no JSON"})
+        avro_rows(reader_schema=SCHEMAS[5], schemas={3: "no JSON"})
 
 
 class _Registry(BaseHTTPRequestHandler):
@@ -194,7 +199,7 @@ def registry() -> Iterator[str]:
 
 
 def test_an_unknown_id_is_asked_for_at_the_registry(registry: str) -> None:
-    rows = AvroRows(reader_schema=SCHEMAS[3], schemas={}, registry_url=f"http://u:p%40@{registry}")
+    rows = avro_rows(reader_schema=SCHEMAS[3], schemas={}, registry_url=f"http://u:p%40@{registry}")
     inner = {"id": "x", "amount": None}
     with_reference = body(
         record(
@@ -217,6 +222,6 @@ def test_an_unknown_id_is_asked_for_at_the_registry(registry: str) -> None:
 
 def test_a_registry_that_does_not_answer_stops_the_task_and_blames_no_record(registry: str) -> None:
     for url in (f"http://{registry}", "http://127.0.0.1:1", "file:///etc"):
-        rows = AvroRows(reader_schema=SCHEMAS[3], schemas={}, registry_url=url)
+        rows = avro_rows(reader_schema=SCHEMAS[3], schemas={}, registry_url=url)
         with pytest.raises(RegistryUnreachable):
             decoded(rows, framed(11, GOOD))

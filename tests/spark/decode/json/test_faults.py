@@ -1,4 +1,4 @@
-"""What the decoder rejects, the explanation finds: both have the same rules, written twice for speed."""
+"""What the decoder rejects, the explanation finds."""
 
 import base64
 import json

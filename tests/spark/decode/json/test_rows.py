@@ -95,7 +95,7 @@ def test_bad_records_leave_their_neighbours_alone() -> None:
         (b'{"orderId":"o1","amount":-Infinity}', "not JSON: -Infinity is no number in JSON"),
         (b'{"orderId":"o\xff1"}', "invalid UTF-8 at byte 13"),
         (b'{"orderId":"o1","unknown":"\xff"}', "invalid UTF-8 at byte 27"),
-        (b'{"orderId":"\\ud800"}', "orderId: an unpaired surrogate"),
+        (b'{"orderId":"\\ud800"}', "a text has an unpaired surrogate"),
         (b'\xef\xbb\xbf{"orderId":"o1"}', "not JSON: unexpected UTF-8 BOM (decode using utf-8-sig) at character 0"),
         (b'{"orderId":' + b"[" * 100_000, "not JSON that can be read: nested too deeply"),
     ],

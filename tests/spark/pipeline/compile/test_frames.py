@@ -10,7 +10,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.decode.settings import JsonDecoder, RawDecoder
-from penstock.spark.pipeline.compile.errors import CompileError
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.core.model import (
     DedupeStep,
@@ -31,6 +30,7 @@ from penstock.spark.pipeline.core.model import (
     Watermark,
     WindowStep,
 )
+from penstock.spark.pipeline.core.problems import PipelineError
 from penstock.spark.pipeline.outputs import TopicTarget
 from penstock.spark.pipeline.run.failures import is_stop, reason_of
 
@@ -85,7 +85,10 @@ class Bench:
             outputs=(Output(name="out", input=sources[0].name, target=TopicTarget(topic="t")),),
             directory=directory,
         )
-        return compile_frames(self.spark, pipeline, self.read, collect_problems=collect)
+        compiled = compile_frames(self.spark, pipeline, self.read)
+        if not collect:
+            compiled.raise_problems(pipeline)
+        return compiled
 
     def rows(self, operation: Operation, *inputs: str, **more: Any) -> list[dict[str, Any]]:
         watermark = more.pop("watermark", None)
@@ -211,7 +214,7 @@ def test_a_join_of_everything_keeps_one_record_and_refuses_doubled_columns(bench
     itself = Step(name="s", inputs=("orders", "more"), operation=JoinStep(on="orders.id = more.id"))
     more = Step(name="more", inputs=("orders",), operation=FilterStep(condition="true"))
     with pytest.raises(
-        CompileError, match="both sides have amount, at, id: name the columns you want in `select`"
+        PipelineError, match="both sides have amount, at, id: name the columns you want in `select`"
     ):
         bench.compile(more, itself)
 
@@ -386,9 +389,9 @@ def test_a_steps_rejected_rows_are_its_own(bench: Bench) -> None:
 def test_a_problem_is_reported_with_the_step_and_its_line(
     bench: Bench, step: Step, line: int, message: str
 ) -> None:
-    with pytest.raises(CompileError) as caught:
+    with pytest.raises(PipelineError) as caught:
         bench.compile(step)
-    problem = caught.value.problem
+    (problem,) = caught.value.problems
     assert (problem.line, message in problem.message, "s" in problem.message) == (line, True, True), problem
     assert "\n" not in problem.message
 

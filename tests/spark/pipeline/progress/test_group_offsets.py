@@ -11,24 +11,16 @@ from penstock.protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from penstock.protocol.wire import ZERO_UUID
 from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher, commit_request, first_error
 from tests.support.broker import BrokerProcess, free_port
 
-IDS = {"orders": b"0123456789abcdef"}
 
-
-def test_a_commit_names_no_member_and_only_topics_that_are_there() -> None:
-    request = commit_request(9, "g", {"orders": {0: 5, 1: 7}, "gone": {0: 1}}, IDS)
+def test_a_commit_names_no_member() -> None:
+    request = commit_request("g", {"orders": {0: 5, 1: 7}})
     assert (request.group_id, request.member_id, request.generation_id_or_member_epoch) == ("g", "", -1)
     (topic,) = request.topics
-    assert (topic.name, topic.topic_id) == ("orders", ZERO_UUID)
+    assert topic.name == "orders"
     assert [(each.partition_index, each.committed_offset) for each in topic.partitions] == [(0, 5), (1, 7)]
-
-
-def test_newer_versions_name_topics_by_their_ids() -> None:
-    (topic,) = commit_request(10, "g", {"orders": {0: 5}}, IDS).topics
-    assert (topic.name, topic.topic_id) == ("", IDS["orders"])
 
 
 def test_the_first_error_of_any_partition_counts() -> None:
@@ -45,7 +37,7 @@ def test_what_was_published_last_is_what_the_group_has_committed(shared_broker: 
     reported: list[str] = []
     publisher = OffsetPublisher(settings_for(shared_broker.bootstrap), reported.append)
     publisher.publish({group: {topic: {0: 1}}})
-    publisher.publish({group: {topic: {0: 5, 1: 7}}})
+    publisher.publish({group: {topic: {0: 5, 1: 7}, "gone": {0: 1}}})
     publisher.close()
     (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
     found = {each.partition: each.offset for each in future.result(30).topic_partitions}

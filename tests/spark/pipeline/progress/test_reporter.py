@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.progress.batch import Offsets, Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.reporter import Reporter
 from penstock.spark.pipeline.progress.status import read_status
-from penstock.spark.pipeline.progress.terminal import QuietDisplay
+from penstock.spark.pipeline.progress.terminal import Display
 
 
-class Display(QuietDisplay):
+class RecordingDisplay(Display):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -19,14 +20,13 @@ class Display(QuietDisplay):
 
 
 def make(
-    directory: Path, monitor: Monitor, display: Display, published: list[Mapping[str, Offsets]]
+    directory: Path, monitor: Monitor, display: RecordingDisplay, published: list[Mapping[str, Offsets]]
 ) -> Reporter:
     return Reporter(
         monitor=monitor,
         display=display,
         directory=str(directory),
-        pipeline="shop",
-        file="shop.yaml",
+        pipeline=Pipeline(name="shop", path="shop.yaml", sources=(), outputs=()),
         groups={"shop.table": "penstock-pipeline.shop.table"},
         publish=published.append,
         now_ms=lambda: 1_000,
@@ -35,7 +35,7 @@ def make(
 
 def test_the_end_is_in_the_status_file_with_the_last_numbers_and_offsets(tmp_path: Path) -> None:
     monitor, published = Monitor(["shop.table"]), list[Mapping[str, Offsets]]()
-    reporter = make(tmp_path, monitor, Display(), published)
+    reporter = make(tmp_path, monitor, RecordingDisplay(), published)
     begun = read_status(str(tmp_path))
     assert begun is not None
     assert begun.ended_ms is None
@@ -58,7 +58,7 @@ def test_the_end_is_in_the_status_file_with_the_last_numbers_and_offsets(tmp_pat
 
 
 def test_a_status_that_cannot_be_written_is_reported_once_and_the_run_continues(tmp_path: Path) -> None:
-    display = Display()
+    display = RecordingDisplay()
     reporter = make(tmp_path / "missing", Monitor(["shop.table"]), display, [])
     reporter.close(0)
     (line,) = display.lines

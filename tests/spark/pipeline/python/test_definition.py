@@ -99,7 +99,10 @@ def test_problems_between_parts_are_reported_all_at_once_with_lines(tmp_path: Pa
             "p = define('p')\np.join('j', 'a', 'b', how='lft')",
             "file:3: `how` cannot be `lft`; did you mean `left`?",
         ),
-        ("p = define('p')\np.window('w', 'a', on='at', aggregates={})", "file:3: a window has either `size`"),
+        (
+            "p = define('p')\np.topic('a')\np.window('w', 'a', on='at', aggregates={})\np.to_console('o', 'w')",
+            "file:4: step w: window: `size` is missing: a window has either `size`",
+        ),
         ("p = define('p'\n", "file:2: SyntaxError: '(' was never closed"),
         ("import nowhere", "file:2: ModuleNotFoundError: No module named 'nowhere'"),
         ("1 / 0", "file:2: ZeroDivisionError: division by zero"),

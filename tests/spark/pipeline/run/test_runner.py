@@ -36,7 +36,7 @@ from penstock.spark.pipeline.progress.status import (
     is_running,
     read_status,
 )
-from penstock.spark.pipeline.progress.terminal import QuietDisplay
+from penstock.spark.pipeline.progress.terminal import Display
 from penstock.spark.pipeline.run.runner import RunResult, run
 from tests.support.broker import BrokerProcess
 
@@ -45,7 +45,7 @@ pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
 ORDER = "id STRING NOT NULL, amount DOUBLE"
 
 
-class RecordingDisplay(QuietDisplay):
+class RecordingDisplay(Display):
     """Keeps what a run shows and tells."""
 
     def __init__(self) -> None:

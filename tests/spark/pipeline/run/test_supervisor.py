@@ -155,6 +155,24 @@ def test_a_failed_query_is_started_again_after_a_pause_that_doubles() -> None:
     assert scene.messages[0] == "a failed: boom; restart 1 of 2 in 1 s"
 
 
+def test_no_pause_is_longer_than_a_minute() -> None:
+    patient = Restart(attempts=9, within_ms=10**9, backoff_ms=40_000)
+    failing = [FakeQuery("a", failure="boom") for _ in range(3)]
+    scene = Scene({"a": [*failing, FakeQuery("a")]}, restart=patient)
+    stop_after(scene, 200_000)
+    scene.supervisor.run(planned("a"))
+    assert [at_ms for at_ms, _ in scene.started] == [0, 40_000, 100_000, 160_000]
+
+
+def test_failures_of_long_ago_are_forgotten() -> None:
+    forgetful = Restart(attempts=1, within_ms=500, backoff_ms=1_000)
+    failing = [FakeQuery("a", failure="boom") for _ in range(3)]
+    scene = Scene({"a": [*failing, FakeQuery("a")]}, restart=forgetful)
+    stop_after(scene, 5_000)
+    scene.supervisor.run(planned("a"))
+    assert [at_ms for at_ms, _ in scene.started] == [0, 1_000, 2_000, 3_000]
+
+
 def test_a_query_that_is_given_up_does_not_take_the_others_down() -> None:
     fine = FakeQuery("b")
     scene = Scene({"a": [FakeQuery("a", failure="boom") for _ in range(3)], "b": [fine]})
@@ -166,7 +184,7 @@ def test_a_query_that_is_given_up_does_not_take_the_others_down() -> None:
 
     scene.on_pause = look
     scene.supervisor.run(planned("a", "b"))
-    assert scene.supervisor.given_up == {"a": "boom (it failed 3 times in 1 min)"}
+    assert scene.supervisor.given_up == {"a": "boom (it failed 3 times in 1 minute)"}
     assert fine.is_stopped
 
 

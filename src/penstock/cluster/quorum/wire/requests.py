@@ -41,7 +41,7 @@ def _addresses(endpoints: list[Any]) -> tuple[Address, ...]:
 
 
 def encode_request(request: m.Request) -> Any:
-    """The message that carries a request; its API and version stand in `APIS`."""
+    """The message that carries a request; its API and version are in `APIS`."""
     if isinstance(request, m.VoteRequest):
         return _encode_vote(request)
     if isinstance(request, m.BeginQuorumEpochRequest):
@@ -184,14 +184,14 @@ def _encode_update(request: m.UpdateVoterRequest) -> update_raft_voter.UpdateRaf
 
 
 def is_about_quorum(message: fetch.FetchRequest) -> bool:
-    """Whether a fetch is one of the quorum's, and not of a topic's replica or a consumer."""
+    """Whether a fetch is a quorum fetch, and not from a topic's replica or a consumer."""
     return any(
         each.topic == CLUSTER_METADATA or each.topic_id == METADATA_TOPIC_ID for each in message.topics
     )
 
 
 def decode_request(message: Any) -> m.Request:
-    """What a received message asks. Raises `NotTheQuorum`."""
+    """Decode a received message into a request. Raises `NotTheQuorum`."""
     if isinstance(message, vote.VoteRequest):
         at: Any = _only(message.topics)
         return m.VoteRequest(

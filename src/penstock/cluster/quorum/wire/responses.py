@@ -27,7 +27,7 @@ def _leader_id(response: m.Response) -> int:
 
 
 def _node_endpoints(response: m.Response, kind: Any) -> list[Any]:
-    """Where the leader is; one listener, that of the quorum."""
+    """The leader's address: one listener, the quorum's."""
     if response.leader_id is None or not response.leader_endpoints:
         return []
     at = response.leader_endpoints[0]
@@ -167,7 +167,7 @@ def _encode_description(response: m.DescribeQuorumResponse) -> describe_quorum.D
 
 
 def decode_response(request: m.Request, message: Any) -> m.Response:
-    """What a received message answers to `request`. Raises `NotTheQuorum`."""
+    """Decode a received message into the response to `request`. Raises `NotTheQuorum`."""
     if isinstance(request, m.AddVoterRequest | m.RemoveVoterRequest):
         return m.VoterChangeResponse(
             error=ErrorCode(message.error_code), message=message.error_message or None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from penstock.groups.base.assignment import MemberSpec, TargetAssignments
 
 _Slot = tuple[int, bytes]
-"""Partition number and topic id, in this order: sorting gives a member the same numbers of several topics."""
+"""Partition number and topic id, in this order: sorting assigns a member the same numbers of several topics."""
 
 
 def assign(members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int]) -> TargetAssignments:
@@ -29,7 +29,7 @@ def _still_valid(
 ) -> dict[str, list[_Slot]]:
     """Keep current partitions that exist and are subscribed to, each for one member.
 
-    A target that was written in part may give a partition to two members.
+    A target that was written in part may assign a partition to two members.
     """
     taken: set[_Slot] = set()
     held = {}

@@ -1,1 +1,1 @@
-"""Parts that handlers are made of: common to several, or too large for the module of one."""
+"""Parts of handlers: common to several, or too large for the handler's module."""

@@ -1,6 +1,6 @@
-"""What AlterConfigs and IncrementalAlterConfigs share.
+"""Common parts of AlterConfigs and IncrementalAlterConfigs.
 
-A broker's own settings are checked by that broker, which alone knows its file and what it can listen on, and then
+A broker's own settings are checked by that broker, which alone knows its file and its possible listeners, and then
 decided by the controller.
 """
 
@@ -23,14 +23,14 @@ from penstock.storage.errors import LogError
 
 
 def is_of_broker(resource_type: int, resource_name: str) -> bool:
-    """Whether it is one broker's settings that shall change: the broker that is asked looks at it first."""
+    """Whether a single broker's settings shall change: the broker that receives the request checks it first."""
     return resource_type == ResourceType.BROKER and resource_name != ""
 
 
 async def alter(
     ctx: RequestContext, resources: Sequence[ResourceChanges], *, replace_all: bool, validate_only: bool
 ) -> list[ConfigsAltered]:
-    """Give one answer for each resource, in their order."""
+    """Return one result for each resource, in order."""
     refused = {
         id(r): refusal
         for r in resources
@@ -61,7 +61,7 @@ async def _decided(
 async def _decided_elsewhere(
     ctx: RequestContext, resources: Sequence[ResourceChanges], replace_all: bool, validate_only: bool
 ) -> list[ConfigsAltered]:
-    """What this broker has nothing against goes to the controller."""
+    """Send the changes that this broker accepts to the controller, which decides."""
     key, request = _request(resources, replace_all, validate_only)
     response = await ask_controller(ctx, key, request)
     answered = {(each.resource_type, each.resource_name): each for each in response.responses}
@@ -121,7 +121,7 @@ async def _refusal(
 
 
 async def _check_own(ctx: RequestContext, resource: ResourceChanges, *, replace_all: bool) -> None:
-    """Raises `Refusal` or `ConfigError` when these settings are another broker's, or this broker cannot have them."""
+    """Raises `Refusal` or `ConfigError` when these settings are another broker's, or this broker cannot apply them."""
     own, name = ctx.broker.node_id, resource.resource_name
     if not name.removeprefix("-").isdecimal():
         raise Refusal(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
@@ -129,7 +129,7 @@ async def _check_own(ctx: RequestContext, resource: ResourceChanges, *, replace_
         raise Refusal(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {own}, but received {name}")
     config = ctx.broker.config
     after = config.with_dynamic(
-        cluster_wide=config.cluster_wide_settings(),
+        cluster_wide=config.cluster_wide,
         per_broker=settings_after(ctx.broker.controller.image, resource, replace_all=replace_all),
     )
     await ctx.broker.listeners.check(after)

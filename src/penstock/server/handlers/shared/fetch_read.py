@@ -1,12 +1,12 @@
-"""One reading of the partitions of a fetch, in their order, within its byte limits.
+"""One pass over the partitions of a fetch, in request order, within its byte limits.
 
-The first batch found is given whole even when it is larger than the limits (KIP-74), so that nobody gets stuck.
-Partitions are read in the order of the request: one whose records are on disk only is waited for before the next is
-read, or those in memory would eat up the limit and starve it.
+The first batch found is returned whole even if it is larger than the limits (KIP-74), so that the reader always makes
+progress. Partitions are read in the order of the request: if a partition's records are on disk only, the pass waits for
+them before it reads the next partition; otherwise partitions in memory would use up the limit and starve it.
 
-Who reads makes the difference. A follower reads up to the end of the log, from the leader only, and tells by it what it
-has on its disk; one that is out of sync may be throttled (KIP-73). A consumer reads what is committed, from the leader
-or (KIP-392) from any replica; a leader that has one in the consumer's rack sends it there.
+A follower reads up to the end of the log, from the leader only; its fetch offset shows how far its log is durable. A
+follower that is out of sync may be throttled (KIP-73). A consumer reads committed records, from the leader or (KIP-392)
+from any replica; a leader with a replica in the consumer's rack redirects the consumer there.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _HIDDEN = (
 
 
 def bytes_max(ctx: RequestContext, wanted_bytes: int) -> int:
-    """How much of what a request wants may be read for it now."""
+    """The number of bytes, of those requested, that may be read for a request now."""
     broker = ctx.broker
     return min(
         wanted_bytes,
@@ -47,7 +47,7 @@ def bytes_max(ctx: RequestContext, wanted_bytes: int) -> int:
 
 
 class Reader(msgspec.Struct, frozen=True, kw_only=True):
-    """Who reads: a follower by its id and epoch, else a consumer with its isolation level and rack."""
+    """The reader: a follower with its id and epoch, or a consumer with its isolation level and rack."""
 
     broker_id: int = -1
     broker_epoch: int = -1
@@ -62,7 +62,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FetchRead:
-    """What each partition gave so far and how many bytes are left to give."""
+    """The results of the partitions so far, and the bytes left to return."""
 
     __slots__ = (
         "_available",
@@ -72,13 +72,13 @@ class FetchRead:
         "_hidden_at_first",
         "_is_first",
         "_read_committed",
-        "_reader",
         "_refused",
-        "_size",
         "_wanted",
         "aborted",
         "has_begun",
+        "reader",
         "results",
+        "size",
     )
 
     def __init__(
@@ -92,33 +92,25 @@ class FetchRead:
         """Topics that are `refused` are not read, however long the request waits."""
         self._ctx = ctx
         self._refused = refused or {}
-        self._reader = reader
+        self.reader = reader
         self._is_first = True
         self._wanted = wanted
         self._bytes_max = bytes_max
         self._bytes_left = bytes_max
         self._read_committed = reader.isolation_level == _READ_COMMITTED and not reader.is_follower
-        self._size = 0
-        self._available = 0  # as `_size`, and more where a limit of the request kept more from being read
+        self.size = 0
+        """Bytes of records that were read."""
+        self._available = 0  # `size` plus the bytes that the limits of the request excluded
         self._hidden_at_first: int | None = None
         self.has_begun = False
         self.results: list[PartitionData] = []
-        """For each of the partitions, in their order, as far as they are read."""
+        """For each of the partitions, in request order, as far as they have been read."""
         self.aborted: dict[int, Sequence[transaction_index.AbortedTransaction]] = {}
-        """The aborted transactions of results that have any, as they were when the records were read, by place."""
+        """The aborted transactions, as of when the records were read, by index in `results`."""
 
     @property
     def is_complete(self) -> bool:
         return len(self.results) == len(self._wanted)
-
-    @property
-    def size(self) -> int:
-        """Bytes of records that were read."""
-        return self._size
-
-    @property
-    def is_for_follower(self) -> bool:
-        return self._reader.is_follower
 
     def from_memory(self) -> None:
         """Read from the start without waiting, up to the first partition that needs the disk."""
@@ -127,7 +119,7 @@ class FetchRead:
         self._read_on()
 
     async def from_disk(self) -> None:
-        """Read what `from_memory` left."""
+        """Read the partitions that `from_memory` left."""
         while not self.is_complete:
             self._take(await self._read_cold(self._wanted[len(self.results)]))
             self._read_on()
@@ -139,15 +131,15 @@ class FetchRead:
             self._is_first = False
             self.results = []
             self.aborted = {}
-        self._size = self._available = 0
+        self.size = self._available = 0
         self._bytes_left = self._bytes_max
 
     def is_enough(self, min_bytes: int) -> bool:
-        """Whether to answer now: there are enough bytes, or an error or redirection to report.
+        """Whether to respond now: there are enough bytes, or an error or redirection to report.
 
-        Bytes that are there and were not read, because only whole batches within the request's limits are, count too:
-        waiting brings no more of them. As in Kafka, partitions that were unknown or denied from the start are not news,
-        or a client that asks for one in vain would ask without a pause.
+        Bytes that were not read, because only whole batches within the request's limits are, count too: waiting would
+        not change that. As in Kafka, partitions that were unknown or denied from the start do not count as errors to
+        report; otherwise a client that keeps requesting one would poll without a pause.
         """
         codes = [r.error_code for r in self.results]
         hidden = sum(1 for c in codes if c in _HIDDEN)
@@ -162,18 +154,18 @@ class FetchRead:
         )
 
     def watch(self, reader: "asyncio.Future[None]") -> list[Replica]:
-        """Let any change of these partitions resolve `reader`; gives those to unwatch."""
+        """Resolve `reader` on any change of these partitions. Returns the replicas to unwatch."""
         found = [replica for replica in map(self._leader, self._wanted) if isinstance(replica, Replica)]
         for replica in found:
-            replica.watch(reader, is_follower=self._reader.is_follower)
+            replica.watch(reader, is_follower=self.reader.is_follower)
         return found
 
     def note_sent(self, wanted: FetchPartition, size_bytes: int) -> None:
-        """Count what goes out of a partition, for whom it goes to."""
+        """Count the bytes sent from a partition, for followers or for consumers."""
         replica = self._leader(wanted)
         if not isinstance(replica, Replica):
             return
-        if self._reader.is_follower:
+        if self.reader.is_follower:
             self._ctx.broker.replicas.leader_throttle.record(replica, size_bytes)
         else:
             replica.bytes_out += size_bytes
@@ -189,20 +181,20 @@ class FetchRead:
         size = len(result.records or b"")
         if size >= SMALL_BYTES:
             self._ctx.broker.memory.pace.spend(size)
-        self._size += size
+        self.size += size
         self._available += size
         self._bytes_left = max(0, self._bytes_left - size)
         self.results.append(result)
 
     def _leader(self, wanted: FetchPartition) -> Replica | ErrorCode:
         replicas = self._ctx.broker.replicas
-        any_replica = self._reader.reads_followers
+        any_replica = self.reader.reads_followers
         if isinstance(wanted.topic, bytes):
             return replicas.leader_by_id(wanted.topic, wanted.index, or_follower=any_replica)
         return replicas.leader_of(wanted.topic, wanted.index, or_follower=any_replica)
 
     def _read_one(self, wanted: FetchPartition) -> PartitionData | None:
-        """What one partition gives from memory; None when its records are on disk only."""
+        """The result of one partition from memory; None when its records are on disk only."""
         if self._refused and wanted.topic in self._refused:
             return _failed(wanted.index, self._refused[wanted.topic])
         leader = self._leader(wanted)
@@ -220,8 +212,8 @@ class FetchRead:
                 wanted.fetch_offset,
                 min(wanted.partition_max_bytes, self._bytes_left),
                 offset_limit=limit,
-                at_least_one=self._size == 0,
-                check_crc=self._reader.is_follower,  # rot must not spread; a consumer checks by itself
+                at_least_one=self.size == 0,
+                check_crc=self.reader.is_follower,  # corruption must not spread; consumers check the CRC themselves
             )
         except (LogError, OSError) as error:
             return _failed(wanted.index, _code(leader, error))
@@ -240,25 +232,25 @@ class FetchRead:
                 wanted.fetch_offset,
                 min(wanted.partition_max_bytes, self._bytes_left),
                 offset_limit=limit,
-                at_least_one=self._size == 0,
+                at_least_one=self.size == 0,
             )
         except (LogError, OSError) as error:
             return _failed(wanted.index, _code(leader, error))
         if (leader.leader_epoch, leader.log.generation) != (leader_epoch, generation):
-            # The log may have been truncated and written to since: what was below the limit may not be committed.
+            # The log may have been truncated and written to since: records below the limit may not be committed.
             return _failed(wanted.index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._note_cut(wanted, found, limit)
         return self._found(leader, wanted, found)
 
     def _note_cut(self, wanted: FetchPartition, found: LogSlice, limit: int) -> None:
-        """Count what is there, but was not read: one more whole batch is too much, or in the next segment."""
+        """Count available bytes that were not read: the next whole batch is too large, or in the next segment."""
         if found.next_offset < limit:
             room = min(wanted.partition_max_bytes, self._bytes_left)
             self._available += max(0, room - len(found.records))
 
     def _note_reader(self, leader: Replica, wanted: FetchPartition) -> PartitionData | None:
         """Record the fetch offset of a follower, and send a consumer to a replica in its rack."""
-        reader = self._reader
+        reader = self.reader
         if reader.is_follower:
             if self._is_first:
                 code = leader.follower_fetched(reader.broker_id, reader.broker_epoch, wanted.fetch_offset)
@@ -273,7 +265,7 @@ class FetchRead:
 
     def _is_held_back(self, leader: Replica) -> bool:
         throttle = self._ctx.broker.replicas.leader_throttle
-        return self._reader.is_follower and throttle.holds_back(leader, self._reader.broker_id)
+        return self.reader.is_follower and throttle.holds_back(leader, self.reader.broker_id)
 
     def _nearer(self, leader: Replica, offset: int) -> int | None:
         broker = self._ctx.broker
@@ -281,15 +273,15 @@ class FetchRead:
             return None
         brokers = broker.controller.image.brokers
         here = brokers.get(broker.node_id)
-        if here is None or here.rack == self._reader.rack:
+        if here is None or here.rack == self.reader.rack:
             return None
         for each in leader.followers.reaching(offset) if leader.followers is not None else ():
-            if each in brokers and brokers[each].is_active and brokers[each].rack == self._reader.rack:
+            if each in brokers and brokers[each].is_active and brokers[each].rack == self.reader.rack:
                 return each
         return None
 
     def _limit(self, leader: Replica) -> int:
-        if self._reader.is_follower:
+        if self.reader.is_follower:
             return leader.log.log_end_offset
         return leader.last_stable_offset if self._read_committed else leader.high_watermark
 
@@ -298,7 +290,7 @@ class FetchRead:
         code = leader.check_epoch(wanted.current_leader_epoch)
         if code:
             return _failed(wanted.index, code)
-        if log.config.compression_type == "zstd" and not self._reader.knows_zstd:
+        if log.config.compression_type == "zstd" and not self.reader.knows_zstd:
             return _failed(wanted.index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         diverging = EpochEndOffset()
         if wanted.last_fetched_epoch >= 0:  # KIP-595: does the client's log still follow from ours?
@@ -342,7 +334,7 @@ class FetchRead:
 
 
 def _failed(index: int, code: ErrorCode) -> PartitionData:
-    # Kafka has none where it looked at the partition, and an empty list of them where it did not.
+    # As in Kafka: null if the partition was looked at, an empty list if it was not.
     aborted: list[AbortedTransaction] | None = [] if code in _HIDDEN else None
     return PartitionData(
         partition_index=index, error_code=code, high_watermark=-1, aborted_transactions=aborted, records=b""

@@ -1,4 +1,4 @@
-"""The common parts of requests about groups."""
+"""Common parts of group requests."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""What several handlers ask about permissions."""
+"""Permission checks shared by several handlers."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ _OPERATIONS = {
 
 
 def permitted_operations(ctx: RequestContext, resource_type: ResourceType, name: str) -> int:
-    """The bit field of what may be done to the resource (KIP-430)."""
+    """The bit field of permitted operations on the resource (KIP-430)."""
     operations = _OPERATIONS[resource_type]
     if not ctx.broker.authorizer.is_enforcing:
         return bit_field(operations)
@@ -30,7 +30,7 @@ def permitted_operations(ctx: RequestContext, resource_type: ResourceType, name:
 
 
 def permitted_in_cluster(ctx: RequestContext) -> int:
-    """The same for the cluster: nothing to those who may not even describe it."""
+    """The same for the cluster: none for a client that may not describe it."""
     if not ctx.may_in_cluster(Operation.DESCRIBE):
         return 0
     return permitted_operations(ctx, ResourceType.CLUSTER, CLUSTER_NAME)
@@ -49,7 +49,7 @@ def may_transactional_id(ctx: RequestContext, operation: Operation, transactiona
 
 
 def settings_refusal(ctx: RequestContext, operation: Operation, resource_type: int, name: str) -> ErrorCode:
-    """Why settings may not be read or changed. Those of brokers and of metrics subscriptions are the cluster's."""
+    """The error if settings may not be read or changed. Brokers and metrics subscriptions belong to the cluster."""
     match resource_type:
         case ConfigResourceType.TOPIC if not may_topic(ctx, operation, name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -65,10 +65,10 @@ def settings_refusal(ctx: RequestContext, operation: Operation, resource_type: i
 def refused_topics(
     ctx: RequestContext, operation: Operation, topics: Iterable[bytes | str]
 ) -> dict[bytes | str, ErrorCode]:
-    """Why topics are not accessed by a request that may wait before it acts.
+    """The errors of topics that a request, which may wait before it acts, must not access.
 
-    It acts on what may be done when it comes. A topic id that nobody has then stays unknown to it: the topic that gets
-    the id while it waits was not asked about.
+    It is authorized when it arrives. A topic id that is unknown then stays unknown to the request: a topic that gets
+    the id while the request waits was not authorized.
     """
     if not ctx.broker.authorizer.is_enforcing:
         return {}
@@ -84,7 +84,7 @@ def refused_topics(
 def denied_topics(
     ctx: RequestContext, operation: Operation, topics: Iterable[bytes | str]
 ) -> set[bytes | str]:
-    """Those of the topics, by name or by id, that it may not be done to. An id that nobody has is not denied."""
+    """The topics, by name or by id, for which the operation is denied. An unknown id is not denied."""
     if not ctx.broker.authorizer.is_enforcing:
         return set()
     denied = set()

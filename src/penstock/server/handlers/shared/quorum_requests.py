@@ -27,7 +27,7 @@ _ENDPOINTS_FROM = {
 
 
 def ask_quorum(ctx: RequestContext, request: Any, response_type: type[Any]) -> Any | Awaitable[Any]:
-    """Pass a request to the state machine. One that is not about the metadata log is INVALID_REQUEST."""
+    """Pass a request to the state machine. A request that is not about the metadata log is INVALID_REQUEST."""
     try:
         asked = wire.decode_request(request)
     except wire.NotTheQuorum:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from penstock.config.listeners import Endpoint
 from penstock.groups.share.heartbeat import is_valid_member_id
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import share_acknowledge, share_fetch
@@ -70,7 +69,7 @@ def acknowledge(ctx: RequestContext, member: MemberKey, topics: Topics, *, is_re
                     member.member_id,
                     [Acknowledgement(b.first_offset, b.last_offset, b.acknowledge_types) for b in batches],
                 )
-    if has_any:  # as in Kafka, whose clients ignore these
+    if has_any:  # as in Kafka; clients ignore these results
         outcomes.update(dict.fromkeys(without_batches, _DONE))
     return outcomes
 
@@ -82,19 +81,6 @@ async def wait_for_outcomes(outcomes: Outcomes) -> dict[TopicPartition, Outcome]
     return {
         name: outcome if isinstance(outcome, Outcome) else next(results) for name, outcome in outcomes.items()
     }
-
-
-def current_leader(ctx: RequestContext, name: TopicPartition) -> tuple[int, int, Endpoint | None, str | None]:
-    """Return the id and epoch of the leader, and its address and rack for this client's listener."""
-    image = ctx.broker.controller.image
-    topic = image.topic_by_id(name.topic_id)
-    partition = topic.partitions.get(name.partition) if topic is not None else None
-    if partition is None:
-        return -1, -1, None, None
-    broker = image.brokers.get(partition.leader)
-    endpoint = broker.endpoint(ctx.peer.listener) if broker is not None else None
-    rack = broker.rack if broker is not None else None
-    return partition.leader, partition.leader_epoch, endpoint, rack
 
 
 def _is_valid(batches: Sequence[Batch], *, allows_renewals: bool, is_renewal: bool) -> bool:

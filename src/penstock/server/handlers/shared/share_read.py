@@ -1,10 +1,10 @@
 """One share fetch: reads the log at the next fetch offsets of the share partitions, and acquires the records.
 
-Partitions are read as by any fetch (`fetch_read`), each for an equal part of the bytes, and only while records can be
-acquired. From the choice of an offset until the records are acquired no other fetch of the group reads the share
-partition, or both would find the same records. Nothing is acquired before there are enough records to respond, nor for
-a client that has disconnected or a session that has ended: nobody would acknowledge it. The response has whole batches,
-from the first to the last acquired record.
+Partitions are read as in any fetch (`fetch_read`), each with an equal share of the bytes, and only while records can be
+acquired. From the choice of an offset until the records are acquired, no other fetch of the group reads the share
+partition; otherwise both would find the same records. Nothing is acquired before there are enough records to respond,
+nor for a client that has disconnected or a session that has ended: the records would never be acknowledged. The
+response has whole batches, from the first to the last acquired record.
 """
 
 import asyncio
@@ -16,12 +16,7 @@ from operator import attrgetter
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import fetch
-from penstock.protocol.messages.share_fetch import (
-    AcquiredRecords,
-    LeaderIdAndEpoch,
-    PartitionData,
-    ShareFetchRequest,
-)
+from penstock.protocol.messages import share_fetch as api
 from penstock.protocol.records.batch import LOG_OVERHEAD, iter_batches
 from penstock.protocol.wire import RecordsBuffer
 from penstock.server.context import RequestContext
@@ -35,10 +30,10 @@ from penstock.share.partitions import ENDING
 from penstock.share.sessions import ShareSession, TopicPartition
 from penstock.storage.segment.transaction_index import AbortedTransaction
 
-Answers = dict[TopicPartition, PartitionData]
+Answers = dict[TopicPartition, api.PartitionData]
 _BATCH_HEAD = struct.Struct(">qi11xi")  # base offset, length, last offset delta
 _READ_COMMITTED = 1
-NO_LEADER = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
+NO_LEADER = api.LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
 """The default of the schema is broker 0, and franz-go would then use that broker."""
 
 
@@ -48,7 +43,7 @@ class ShareRead:
     def __init__(
         self,
         ctx: RequestContext,
-        request: ShareFetchRequest,
+        request: api.ShareFetchRequest,
         session: ShareSession,
         led: Mapping[TopicPartition, LedPartition],
         *,
@@ -186,7 +181,7 @@ class ShareRead:
         data: fetch.PartitionData,
         aborted: Sequence[AbortedTransaction],
         records_max: int,
-    ) -> tuple[PartitionData, int]:
+    ) -> tuple[api.PartitionData, int]:
         """Acquire records of one partition. Return the result and the number of records."""
         led = self._led[name]
         leader = self._leader_for(led, name)
@@ -214,12 +209,14 @@ class ShareRead:
         self._ctx.broker.shares.partitions.acquired(led)
         if not acquired:
             return failed(name, ErrorCode.NONE), 0
-        answer = PartitionData(
+        answer = api.PartitionData(
             partition_index=name.partition,
             current_leader=NO_LEADER,
             records=_cut(data.records, positions, batches, acquired),
             acquired_records=[
-                AcquiredRecords(first_offset=a.first_offset, last_offset=a.last_offset, delivery_count=a[2])
+                api.AcquiredRecords(
+                    first_offset=a.first_offset, last_offset=a.last_offset, delivery_count=a[2]
+                )
                 for a in acquired
             ],
         )
@@ -252,8 +249,8 @@ def _aborted(
     return [each for each in batches if each.first_offset in first_offsets]
 
 
-def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:
-    return PartitionData(
+def failed(name: TopicPartition, code: ErrorCode) -> api.PartitionData:
+    return api.PartitionData(
         partition_index=name.partition, error_code=code, current_leader=NO_LEADER, records=b""
     )
 
@@ -263,8 +260,8 @@ def _batches_in(
 ) -> tuple[list[int], list[OffsetRange]]:
     """Return the positions of the batches, with the end of the last one, and their offsets.
 
-    Batches behind `offset_limit` are left out, except the first: more records than may be in flight cannot be acquired.
-    A corrupt batch may claim offsets of the batches behind it, or beyond `end_offset`: it does not get them.
+    Batches after `offset_limit` are left out, except the first: more records than may be in flight cannot be acquired.
+    A corrupt batch may claim offsets of later batches, or beyond `end_offset`: it does not get them.
     """
     positions = [0]
     batches: list[OffsetRange] = []

@@ -4,8 +4,8 @@ They are for brokers (`broker_apis`). Each names share partitions of one group. 
 in connection order; the response waits for the log.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,27 +18,14 @@ R = TypeVar("R")
 _Begun = list[tuple[int, Awaitable[T] | PersisterError]]
 
 
-class _Request(Protocol):
-    @property
-    def group_id(self) -> str: ...
-    @property
-    def topics(self) -> Sequence[Any]: ...
-
-
-class ResponseClasses(msgspec.Struct, Generic[R], frozen=True):
-    response: Callable[..., R]
-    topic: Callable[..., Any]
-    partition: Callable[..., Any]
-
-
 def _no_fields(_result: object) -> dict[str, Any]:
     return {}
 
 
 def respond(
-    request: _Request,
+    request: Any,
     begin: Callable[[SharePartitionKey, Any], Awaitable[T]],
-    classes: ResponseClasses[R],
+    response_type: type[R],
     fields_of: Callable[[T], dict[str, Any]] = _no_fields,
 ) -> Awaitable[R]:
     """Begin for every share partition of the request; the awaitable returns the response.
@@ -54,22 +41,21 @@ def respond(
         except ProtocolError as error:
             return PersisterError(ErrorCode.INVALID_REQUEST, str(error))
 
-    async def result_of(partition: int, begun: Awaitable[T] | PersisterError) -> Any:
+    async def result_of(partition: int, begun: Awaitable[T] | PersisterError) -> dict[str, Any]:
         try:
             if isinstance(begun, PersisterError):
                 raise begun
             fields = fields_of(await begun)
         except PersisterError as error:
             fields = {"error_code": error.code, "error_message": str(error)}
-        return classes.partition(partition=partition, **fields)
+        return {"partition": partition, **fields}
 
     async def respond_when_done(topics: list[tuple[bytes, _Begun[T]]]) -> R:
-        return classes.response(
-            results=[
-                classes.topic(topic_id=topic_id, partitions=[await result_of(*each) for each in partitions])
-                for topic_id, partitions in topics
-            ]
-        )
+        results = [
+            {"topic_id": topic_id, "partitions": [await result_of(*each) for each in partitions]}
+            for topic_id, partitions in topics
+        ]
+        return msgspec.convert({"results": results}, response_type)
 
     is_complete = bool(request.group_id) and all(topic.partitions for topic in request.topics)
     return respond_when_done(

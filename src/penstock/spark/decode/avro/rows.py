@@ -1,12 +1,13 @@
-"""Decodes Avro: reads each body with its writer's schema and resolves it to the reader's, which gives the columns."""
+"""Decodes Avro: reads each body with its writer's schema and resolves it to the reader's, which has the columns."""
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import fastavro
+import msgspec
 from fastavro.read import SchemaResolutionError
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
@@ -21,41 +22,27 @@ def row_decoder(settings: AvroDecoder, directory: str) -> "AvroRows":
     def text(path: str) -> str:
         return Path(directory, path).read_text(encoding="utf-8")
 
-    return AvroRows(
-        reader_schema=None if settings.reader_schema is None else text(settings.reader_schema),
-        schemas={schema_id: text(path) for schema_id, path in settings.schemas.items()},
-        registry_url=settings.registry_url,
-        framed=settings.framed,
-        allows_null=settings.allow_null,
-    )
+    reader_schema = None if settings.reader_schema is None else text(settings.reader_schema)
+    schemas = {schema_id: text(path) for schema_id, path in settings.schemas.items()}
+    return AvroRows(msgspec.structs.replace(settings, reader_schema=reader_schema, schemas=schemas))
 
 
 class AvroRows:
-    """`schemas` are texts by id. `reader_schema`, by default the newest of them, gives the columns.
-
-    With `registry_url`, each worker fetches an id that is not among `schemas` from there, once.
+    """The settings have the texts of schemas instead of files. `reader_schema`, by default the newest of `schemas`,
+    defines the columns. With `registry_url`, each worker fetches an id that is not in `schemas` from there, once.
     """
 
-    def __init__(
-        self,
-        *,
-        reader_schema: str | None,
-        schemas: Mapping[int, str],
-        registry_url: str | None = None,
-        framed: bool = True,
-        allows_null: bool = False,
-    ) -> None:
-        if reader_schema is None and not schemas:
+    def __init__(self, settings: AvroDecoder) -> None:
+        if settings.reader_schema is None and not settings.schemas:
             raise DecoderError(
                 "avro: say what rows look like: a file as `reader_schema`, or as one of `schemas`"
             )
-        self._reader_text = reader_schema if reader_schema is not None else schemas[max(schemas)]
-        self._schemas = dict(schemas)
-        self._registry_url = registry_url
-        self._framed = framed
-        self.allows_null = allows_null
-        self.schema: T.StructType = row_schema(_parsed(RegisteredSchema(text=self._reader_text)))
-        for schema_id, text in self._schemas.items():
+        self._settings = settings
+        newest = settings.schemas.get(max(settings.schemas, default=0), "")
+        self._reader_text = newest if settings.reader_schema is None else settings.reader_schema
+        self.allows_null = settings.allow_null
+        self.schema: T.StructType = row_schema(_parsed(RegisteredSchema(text=self._reader_text), expand=True))
+        for schema_id, text in settings.schemas.items():
             try:
                 _parsed(RegisteredSchema(text=text))
             except DecoderError as error:
@@ -63,7 +50,7 @@ class AvroRows:
 
     def reader(self) -> Callable[[bytes], Any]:
         wanted = _parsed(RegisteredSchema(text=self._reader_text))
-        if not self._framed:
+        if not self._settings.framed:
             return lambda value: _read(value, wanted, None, "the schema")
         parsed: dict[int, Any] = {}
 
@@ -76,9 +63,10 @@ class AvroRows:
         return read
 
     def _written_with(self, schema_id: int) -> Any:
-        if schema_id in self._schemas:
-            return _parsed(RegisteredSchema(text=self._schemas[schema_id]))
-        found = fetch_schema(self._registry_url, schema_id) if self._registry_url is not None else None
+        if schema_id in self._settings.schemas:
+            return _parsed(RegisteredSchema(text=self._settings.schemas[schema_id]))
+        url = self._settings.registry_url
+        found = fetch_schema(url, schema_id) if url is not None else None
         if found is None:
             raise Rejected(f"unknown schema id {schema_id}")
         try:
@@ -91,11 +79,12 @@ class AvroRows:
         return [None if row is None else row.get(name) for row in rows]
 
 
-def _parsed(schema: RegisteredSchema) -> Any:
+def _parsed(schema: RegisteredSchema, *, expand: bool = False) -> Any:
     named: dict[str, Any] = {}
     try:
         for text in (*schema.references, schema.text):
-            parsed = fastavro.parse_schema(without_other_logical_types(json.loads(text)), named_schemas=named)
+            kept = without_other_logical_types(json.loads(text))
+            parsed = fastavro.parse_schema(kept, named_schemas=named, expand=expand)
             refuse_empty_items(parsed, named)
     except DecoderError:
         raise

@@ -1,4 +1,4 @@
-"""Maps Avro schemas to Spark types. Pure.
+"""Maps Avro schemas to Spark types. No I/O.
 
 A union with null is a column that may be null; int with long and float with double are the wider of the two. A union of
 anything else has no column type: a reader schema can leave the field out. Logical types: timestamps, dates and decimals
@@ -32,12 +32,10 @@ _WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "d
 
 
 def row_schema(schema: Any) -> T.StructType:
-    """Return the columns of a record schema in fastavro's parsed form, with its references resolved."""
+    """Return the columns of a record schema in fastavro's expanded form: a name that is left refers to itself."""
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise DecoderError("the Avro schema is no record: only a record has columns")
-    found = _record(schema, {}, "")
-    assert isinstance(found, T.StructType)
-    return found
+    return _record(schema, "")
 
 
 def without_other_logical_types(schema: Any) -> Any:
@@ -84,32 +82,24 @@ def _is_empty(schema: Any, named: Mapping[str, Any], within: frozenset[str]) -> 
     return bool(schema["type"] == "null")
 
 
-def _record(schema: Mapping[str, Any], named: dict[str, Any], path: str) -> T.DataType:
-    name = schema["name"]
-    if named.get(name, schema) is _OPEN:
-        raise DecoderError(f"{path}: {name} contains itself, which columns cannot")
+def _record(schema: Mapping[str, Any], path: str) -> T.StructType:
     if not schema["fields"]:
-        raise DecoderError(f"{path or name}: a record without fields has no columns")
-    named[name] = _OPEN
+        raise DecoderError(f"{path or schema['name']}: a record without fields has no columns")
     columns = T.StructType()
     for field in schema["fields"]:
         inner = f"{path}.{field['name']}" if path else field["name"]
-        kind, nullable = _with_null(field["type"], named, inner)
+        kind, nullable = _with_null(field["type"], inner)
         columns.add(field["name"], kind, nullable)
-    named[name] = schema
     return columns
 
 
-_OPEN = object()
-
-
-def _with_null(schema: Any, named: dict[str, Any], path: str) -> tuple[T.DataType, bool]:
+def _with_null(schema: Any, path: str) -> tuple[T.DataType, bool]:
     if not isinstance(schema, list):
-        return _type(schema, named, path), False
+        return _type(schema, path), False
     members = [each for each in schema if each != "null"]
     nullable = len(members) < len(schema)
     if len(members) == 1:
-        return _type(members[0], named, path), nullable
+        return _type(members[0], path), nullable
     primitives = frozenset(each for each in members if isinstance(each, str))
     if len(primitives) == len(members) and primitives in _WIDER:
         return _PRIMITIVE[_WIDER[primitives]], nullable
@@ -117,15 +107,12 @@ def _with_null(schema: Any, named: dict[str, Any], path: str) -> tuple[T.DataTyp
     raise DecoderError(f"{path}: a union of {names} has no column type; leave it out in a `reader_schema`")
 
 
-def _type(schema: Any, named: dict[str, Any], path: str) -> T.DataType:
+def _type(schema: Any, path: str) -> T.DataType:
     if isinstance(schema, str):
         if schema in _PRIMITIVE:
             return _PRIMITIVE[schema]
-        if schema in named:
-            if named[schema] is _OPEN:
-                raise DecoderError(f"{path}: {schema} contains itself, which columns cannot")
-            return _type(named[schema], named, path)
-        raise DecoderError(f"{path}: {schema} alone has no column type")
+        wrong = "alone has no column type" if schema == "null" else "contains itself, which columns cannot"
+        raise DecoderError(f"{path}: {schema} {wrong}")
     kind = schema["type"]
     logical = schema.get("logicalType")
     if logical in _LOGICAL:
@@ -133,16 +120,15 @@ def _type(schema: Any, named: dict[str, Any], path: str) -> T.DataType:
     if logical == "decimal":
         return T.DecimalType(schema["precision"], schema.get("scale", 0))
     if kind == "record":
-        return _record(schema, named, path)
+        return _record(schema, path)
+    if kind == "fixed" and not schema["size"]:
+        raise DecoderError(f"{path}: a fixed of no bytes has no column type")
     if kind in ("enum", "fixed"):
-        named[schema["name"]] = schema
-        if kind == "fixed" and not schema["size"]:
-            raise DecoderError(f"{path}: a fixed of no bytes has no column type")
         return T.StringType() if kind == "enum" else T.BinaryType()
     if kind == "array":
-        element, nullable = _with_null(schema["items"], named, f"{path}[]")
+        element, nullable = _with_null(schema["items"], f"{path}[]")
         return T.ArrayType(element, nullable)
     if kind == "map":
-        value, nullable = _with_null(schema["values"], named, f"{path}{{}}")
+        value, nullable = _with_null(schema["values"], f"{path}{{}}")
         return T.MapType(T.StringType(), value, nullable)
-    return _type(kind, named, path)
+    return _type(kind, path)

@@ -20,28 +20,22 @@ from penstock.spark.decode.batch import DecoderError
 
 JSON_COMMENT = "json"
 EPOCH_MS_COMMENT = "epoch ms"
-INTEGER_BITS: dict[type[T.DataType], int] = {
-    T.ByteType: 8,
-    T.ShortType: 16,
-    T.IntegerType: 32,
-    T.LongType: 64,
-}
-FLOAT_MAX = 3.4028234663852886e38
+_FLOAT_MAX = 3.4028234663852886e38
 # The end of the year 9999, the last that Python's calendar has.
-EPOCH_MS_MAX = 253_402_300_799_999
+_EPOCH_MS_MAX = 253_402_300_799_999
 
 _SIMPLE: dict[type[T.DataType], Any] = {
     T.StringType: str,
     T.BooleanType: bool,
     T.DoubleType: float,
-    T.FloatType: Annotated[float, msgspec.Meta(ge=-FLOAT_MAX, le=FLOAT_MAX)],
+    T.FloatType: Annotated[float, msgspec.Meta(ge=-_FLOAT_MAX, le=_FLOAT_MAX)],
     T.BinaryType: bytes,
     T.TimestampType: dt.datetime,
     T.TimestampNTZType: Annotated[dt.datetime, msgspec.Meta(tz=False)],
     T.DateType: dt.date,
     T.DecimalType: decimal.Decimal,
 }
-for _kind, _bits in INTEGER_BITS.items():
+for _kind, _bits in ((T.ByteType, 8), (T.ShortType, 16), (T.IntegerType, 32), (T.LongType, 64)):
     _SIMPLE[_kind] = Annotated[int, msgspec.Meta(ge=-(1 << (_bits - 1)), le=(1 << (_bits - 1)) - 1)]
 
 
@@ -49,7 +43,7 @@ def row_type(schema: T.StructType) -> type[msgspec.Struct]:
     """Create a class for whole rows, with attributes f0, f1, …: column names need not be Python names."""
     fields: list[Any] = []
     for at, field in enumerate(schema.fields):
-        kind = _column_type(field)
+        kind = column_type(field)
         may_be_null = kind if kind is msgspec.Raw else kind | None  # raw JSON holds a null as its text
         fields.append((f"f{at}", may_be_null, None) if field.nullable else (f"f{at}", kind))
     names = {f"f{at}": field.name for at, field in enumerate(schema.fields)}
@@ -66,12 +60,12 @@ def comment_of(field: T.StructField) -> str | None:
     return None
 
 
-def _column_type(field: T.StructField) -> Any:
+def column_type(field: T.StructField) -> Any:
     comment = comment_of(field)
     if comment == JSON_COMMENT:
         return msgspec.Raw
     if comment == EPOCH_MS_COMMENT:
-        return Annotated[int, msgspec.Meta(ge=0, le=EPOCH_MS_MAX)] | dt.datetime
+        return Annotated[int, msgspec.Meta(ge=0, le=_EPOCH_MS_MAX)] | dt.datetime
     return value_type(field.dataType, field.name)
 
 

@@ -1,5 +1,6 @@
 """Splits an Iceberg table into parts for tasks, and converts conditions to Iceberg's expressions."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyiceberg.expressions as ice
 from pyiceberg.io.pyarrow import ArrowScan
 
-from penstock.spark.lake.conditions import Condition
+from penstock.spark.lake.conditions import Condition, Operator
 from penstock.spark.lake.shares import SHARE_BYTES, packed
 
 
@@ -19,7 +20,6 @@ class IcebergShare(msgspec.Struct, frozen=True, kw_only=True):
     io: Any
     tasks: list[Any]
     schema: pa.Schema
-    size_bytes: int
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([self.schema.field(name) for name in columns])
@@ -32,46 +32,32 @@ class IcebergShare(msgspec.Struct, frozen=True, kw_only=True):
 def iceberg_shares(table: Any, tasks: Iterable[Any], schema: pa.Schema) -> Iterator[IcebergShare]:
     """Group the files of the tasks. `schema` is the table's stored schema."""
     for group in packed(tasks, lambda task: int(task.file.file_size_in_bytes), SHARE_BYTES):
-        yield IcebergShare(
-            metadata=table.metadata,
-            io=table.io,
-            tasks=group,
-            schema=schema,
-            size_bytes=sum(task.file.file_size_in_bytes for task in group),
-        )
+        yield IcebergShare(metadata=table.metadata, io=table.io, tasks=group, schema=schema)
 
 
 def row_filter(conditions: Sequence[Condition]) -> Any:
-    """Return the conjunction of all conditions."""
-    found = ice.AlwaysTrue()
-    for condition in conditions:
-        found = ice.And(found, _expression(condition))
-    return found
+    return functools.reduce(ice.And, map(_expression, conditions), ice.AlwaysTrue())
 
 
 def _expression(condition: Condition) -> Any:
-    name, value = condition.column, condition.value
-    match condition.operator:
-        case "is null":
-            return ice.IsNull(name)
-        case "is not null":
-            return ice.NotNull(name)
-        case "in":
-            return ice.In(name, [_literal(each) for each in value])
-        case "starts with":
-            return ice.StartsWith(name, value)
-        case comparison:
-            return _COMPARISONS[comparison](name, _literal(value))
+    make, value = _EXPRESSIONS[condition.operator], condition.value
+    if value is None:
+        return make(condition.column)
+    return make(condition.column, [*map(_literal, value)] if isinstance(value, tuple) else _literal(value))
 
 
 def _literal(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-_COMPARISONS: dict[str, Callable[[str, Any], Any]] = {
+_EXPRESSIONS: dict[Operator, Callable[..., Any]] = {
     "==": ice.EqualTo,
     ">": ice.GreaterThan,
     ">=": ice.GreaterThanOrEqual,
     "<": ice.LessThan,
     "<=": ice.LessThanOrEqual,
+    "in": ice.In,
+    "is null": ice.IsNull,
+    "is not null": ice.NotNull,
+    "starts with": ice.StartsWith,
 }

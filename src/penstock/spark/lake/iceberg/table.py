@@ -8,8 +8,7 @@ readers without the catalog; it is written after the commit, so after a crash it
 
 import contextlib
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +18,6 @@ from pyiceberg.io.pyarrow import parquet_file_to_data_file
 
 from penstock.spark.lake.compaction import Candidate, merge_small_files
 from penstock.spark.lake.conditions import Condition
-from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict
 from penstock.spark.lake.files import FileLayout, remove_files
 from penstock.spark.lake.iceberg.cleanup import expired_snapshots, unreferenced_files
@@ -60,15 +58,6 @@ class IcebergTable(OptimisticTable):
     can_widen = True
     conflict = CommitFailedException
 
-    def __init__(
-        self,
-        path: str,
-        disk: Disk | None = None,
-        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
-    ) -> None:
-        super().__init__(path, now_ms)
-        self._disk = disk or Disk()
-
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
         return FileLayout(
             root=self.path,
@@ -92,15 +81,15 @@ class IcebergTable(OptimisticTable):
 
     def _create_catalog(self) -> None:
         """Create the catalog under another name and move it, so that a catalog that exists is complete."""
-        with self._disk.locked(os.path.join(self.path, _LOCK_FILE)):
-            if self._disk.exists(os.path.join(self.path, _CATALOG_FILE)):
+        with self._disk.locked(self._at(_LOCK_FILE)):
+            if os.path.exists(self._at(_CATALOG_FILE)):
                 return
             with self._catalog(_NEW_CATALOG_FILE, init_catalog_tables="true") as catalog:
                 catalog.create_namespace_if_not_exists(_NAMESPACE)
-            self._disk.move(*(os.path.join(self.path, name) for name in (_NEW_CATALOG_FILE, _CATALOG_FILE)))
+            self._disk.move(self._at(_NEW_CATALOG_FILE), self._at(_CATALOG_FILE))
 
     def _change(self, table: Any, commit: Commit, fitted: Fit) -> None:
-        paths = [os.path.join(self.path, file.path) for file in commit.files]
+        paths = [self._at(file.path) for file in commit.files]
         if not (paths or commit.replaces_all or fitted.change):
             return
         with table.transaction() as change:
@@ -124,7 +113,7 @@ class IcebergTable(OptimisticTable):
 
     def _write_hint(self, table: Any) -> None:
         name = os.path.basename(table.metadata_location).removesuffix(".metadata.json")
-        self._disk.write(os.path.join(self.path, _HINT_FILE), name.encode())
+        self._disk.write(self._at(_HINT_FILE), name.encode())
 
     def live_paths(self) -> set[str]:
         with self._existing() as table:
@@ -170,7 +159,7 @@ class IcebergTable(OptimisticTable):
                 break
             with contextlib.suppress(CommitFailedException):
                 with table.transaction() as change:
-                    paths = [os.path.join(self.path, path) for path in added]
+                    paths = [self._at(path) for path in added]
                     _exchange(change, table, removed, paths, {"penstock.operation": "compact"})
                 self._write_hint(table)
                 break
@@ -187,7 +176,7 @@ class IcebergTable(OptimisticTable):
             found = unreferenced_files(table, set(expired), oldest_ms, self.path, self._disk)
         if not is_dry_run:
             for path in found:
-                self._disk.remove(os.path.join(self.path, path))
+                self._disk.remove(self._at(path))
         return found
 
     def _expire(self, table: Any, snapshots: list[int]) -> None:
@@ -199,7 +188,7 @@ class IcebergTable(OptimisticTable):
 
     @contextlib.contextmanager
     def _catalog(self, name: str, init_catalog_tables: str = "false") -> Iterator[Any]:
-        uri = f"sqlite:///{os.path.join(self.path, name)}?timeout={_CATALOG_TIMEOUT_S}"
+        uri = f"sqlite:///{self._at(name)}?timeout={_CATALOG_TIMEOUT_S}"
         catalog = SqlCatalog(
             _NAMESPACE, uri=uri, warehouse=self.path, init_catalog_tables=init_catalog_tables
         )
@@ -210,7 +199,7 @@ class IcebergTable(OptimisticTable):
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any | None]:
-        if not os.path.exists(os.path.join(self.path, _CATALOG_FILE)):
+        if not os.path.exists(self._at(_CATALOG_FILE)):
             yield None
             return
         with self._catalog(_CATALOG_FILE) as catalog:
@@ -229,10 +218,6 @@ class IcebergTable(OptimisticTable):
 
     def _last_batch(self, table: Any, query_id: str) -> int:
         return int(table.properties.get(_BATCH_PROPERTY + query_id, -1))
-
-
-def open_table(path: str) -> IcebergTable:
-    return IcebergTable(path)
 
 
 def _without_short_integers(schema: pa.Schema) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""The format of the commits of a Parquet table. Pure.
+"""The commit format of a Parquet table. No I/O.
 
 On disk, below the table's root (JSON, UTF-8):
 
@@ -62,10 +62,6 @@ class TableFile(msgspec.Struct, frozen=True, kw_only=True):
 
 def query_directory(name: str) -> str:
     return f"{COMMITS}/{escape(name)}"
-
-
-def encode_manifest(manifest: Manifest) -> bytes:
-    return msgspec.json.encode(manifest)
 
 
 def decode_manifest(content: bytes) -> Manifest:

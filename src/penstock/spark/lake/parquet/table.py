@@ -8,10 +8,10 @@ last.
 """
 
 import os
-import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+import msgspec
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -19,7 +19,6 @@ from pyarrow import fs
 
 from penstock.spark.lake.compaction import Candidate, merge_small_files
 from penstock.spark.lake.conditions import Condition, arrow_expression
-from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import DataFile, FileLayout, staged_path
 from penstock.spark.lake.parquet.manifest import (
@@ -31,37 +30,16 @@ from penstock.spark.lake.parquet.manifest import (
     Manifest,
     decode_manifest,
     decode_table,
-    encode_manifest,
     encode_table,
     query_directory,
 )
 from penstock.spark.lake.partitions import value_of, values_in
 from penstock.spark.lake.shares import DatasetShare, dataset_shares
-from penstock.spark.lake.table import (
-    Batch,
-    Commit,
-    Compaction,
-    Share,
-    Size,
-    Table,
-    TableState,
-    Version,
-)
+from penstock.spark.lake.table import Batch, Commit, Compaction, Share, Size, Table, TableState, Version
 
 
 class ParquetTable(Table):
     can_widen = True
-
-    def __init__(
-        self,
-        path: str,
-        disk: Disk | None = None,
-        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
-        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
-    ) -> None:
-        super().__init__(path, now_ms)
-        self._disk = disk or Disk()
-        self._new_id = new_id
 
     def state(self) -> TableState | None:
         content = self._disk.read(self._at(TABLE_FILE))
@@ -100,7 +78,7 @@ class ParquetTable(Table):
         self, operation: str, added: list[DataFile], removed: list[str], batch: Batch | None = None
     ) -> Manifest:
         return Manifest(
-            attempt=self._new_id(),
+            attempt=str(uuid.uuid4()),
             operation=operation,
             timestamp_ms=self._now_ms(),
             query_id=batch.query_id if batch else None,
@@ -110,12 +88,12 @@ class ParquetTable(Table):
         )
 
     def _decide(self, manifest: Manifest) -> None:
-        lost = [file.path for file in manifest.added if not self._disk.exists(self._staged(file.path))]
+        lost = [file.path for file in manifest.added if not os.path.exists(self._staged(file.path))]
         if lost:
             raise TableError(
                 f"{lost[0]} of table {self.path} was removed before it was committed: write again"
             )
-        self._disk.write(self._at(manifest.pending_path), encode_manifest(manifest))
+        self._disk.write(self._at(manifest.pending_path), msgspec.json.encode(manifest))
         if not self._disk.link(self._at(manifest.pending_path), self._at(manifest.path)):
             raise TableError(f"table {self.path} was changed without its lock by another machine: try again")
         self._apply(manifest)
@@ -162,7 +140,7 @@ class ParquetTable(Table):
         return Size(
             rows=sum(pq.read_metadata(path).num_rows for path in paths),
             files=len(paths),
-            size_bytes=sum(self._disk.size_bytes(path) for path in paths),
+            size_bytes=sum(os.path.getsize(path) for path in paths),
         )
 
     def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
@@ -207,7 +185,7 @@ class ParquetTable(Table):
         return [
             Candidate(
                 path=path,
-                size_bytes=self._disk.size_bytes(self._at(path)),
+                size_bytes=os.path.getsize(self._at(path)),
                 partition=values_in(path, state.partition_by),
             )
             for path in sorted(self.live_paths())
@@ -246,13 +224,6 @@ class ParquetTable(Table):
 
     def _staged(self, path: str) -> str:
         return self._at(staged_path(path, STAGING))
-
-    def _at(self, path: str) -> str:
-        return os.path.join(self.path, path)
-
-
-def open_table(path: str) -> ParquetTable:
-    return ParquetTable(path)
 
 
 def _partition_expression(path: str, state: TableState) -> ds.Expression | None:

@@ -4,8 +4,8 @@ It checks the graph that would run, over frames with the right columns and no ro
 before.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 import msgspec
 from pyspark.sql import SparkSession
@@ -15,8 +15,8 @@ from penstock.spark.pipeline.core.graph import unused_warnings
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.core.problems import Problem, in_order
 from penstock.spark.pipeline.rules.streams import stream_problems
+from penstock.spark.pipeline.run.runner import session_for
 from penstock.spark.pipeline.run.topics import topic_problems
-from penstock.spark.session import start_session
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,20 +25,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     analysis: Analysis
     partitions: Mapping[str, int] | None = None  # by topic; None: offline
 
-    @property
-    def is_good(self) -> bool:
-        return all(problem.is_warning for problem in self.problems)
 
-
-@contextmanager
-def session_for_check(pipeline: Pipeline) -> Iterator[SparkSession]:
+def session_for_check(pipeline: Pipeline) -> AbstractContextManager[SparkSession]:
     """Start a small local session with the settings of the file, and stop it at the end."""
-    settings = {name: value for name, value in pipeline.spark.items() if name != "spark.master"}
-    spark = start_session(f"check {pipeline.name}", master="local[1]", settings=settings, is_short_run=True)
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    return session_for(pipeline, master="local[1]", remote=None, is_short_run=True, show_logs=False)
 
 
 def check_pipeline(

@@ -1,11 +1,11 @@
-"""Explains a checked pipeline: a table of its parts, and a table of its queries. Pure."""
+"""Explains a checked pipeline: a table of its parts, and a table of its queries. No I/O."""
 
 from collections.abc import Mapping
 from typing import assert_never
 
+from penstock.spark.durations import format_duration
 from penstock.spark.pipeline.check import Report
 from penstock.spark.pipeline.core import model
-from penstock.spark.pipeline.core.durations import format_duration
 from penstock.spark.pipeline.core.queries import (
     PlannedQuery,
     checkpoint_root,
@@ -23,7 +23,6 @@ Row = tuple[object, ...]
 
 
 def part_rows(report: Report) -> list[Row]:
-    """Return a row for each source and step."""
     pipeline = report.pipeline
     rows: list[Row] = []
     for source in pipeline.sources:
@@ -39,9 +38,7 @@ def part_rows(report: Report) -> list[Row]:
 
 
 def query_rows(report: Report) -> list[Row]:
-    """Return a row for each streaming query: of outputs, and of dead letters."""
-    pipeline = report.pipeline
-    return [_query(query, pipeline, report.partitions) for query in plan_queries(pipeline)]
+    return [_query(query, report) for query in plan_queries(report.pipeline)]
 
 
 def summary(pipeline: model.Pipeline) -> str:
@@ -112,7 +109,8 @@ def _window(window: model.WindowStep) -> str:
     return f"windows of {format_duration(window.size_ms or 0)}{every} by {window.on}"
 
 
-def _query(query: PlannedQuery, pipeline: model.Pipeline, partitions: Mapping[str, int] | None) -> Row:
+def _query(query: PlannedQuery, report: Report) -> Row:
+    pipeline, partitions = report.pipeline, report.partitions
     every = format_duration(query.trigger_ms)
     checkpoint = f"{checkpoint_root(pipeline)}/{query.key}"
     if query.output is None:

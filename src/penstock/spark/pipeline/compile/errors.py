@@ -10,11 +10,10 @@ from penstock.spark.pipeline.core.problems import Problem
 
 
 class CompileError(Exception):
-    """A part of the pipeline does not compile. `of` is its name."""
+    """A part of the pipeline does not compile."""
 
-    def __init__(self, of: str, problem: Problem) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
-        self.of = of
         self.problem = problem
 
 
@@ -44,12 +43,12 @@ def part(kind: str, name: str, line: int, *, sql_line: int = 0) -> Iterator[None
         if sql_line and (place := _PLACE.search(str(error))):
             line = sql_line + int(place[1]) - 1
             message = _PLACE.sub("", message).rstrip(". ")
-        raise CompileError(name, Problem(message=f"{kind} {name}: {message}", line=line)) from error
+        raise CompileError(Problem(message=f"{kind} {name}: {message}", line=line)) from error
     except Exception as error:  # user code may raise anything
         reason = str(error) or type(error).__name__
         if not isinstance(error, (ValueError, ImportError, AttributeError, OSError)):
             reason = f"{type(error).__name__}: {reason}"
-        raise CompileError(name, Problem(message=f"{kind} {name}: {reason}", line=line)) from error
+        raise CompileError(Problem(message=f"{kind} {name}: {reason}", line=line)) from error
 
 
 def short_message(error: BaseException | str) -> str:

@@ -1,6 +1,6 @@
 """Compiles expectations: filters rows that break a rule, and counts them.
 
-Rules are checked in their order; the first broken one that drops, rejects or stops decides, and `warn` only counts.
+Rules are checked in order; the first broken rule that drops, rejects or stops decides, and `warn` only counts.
 Counts are observed metrics named `expectations:<step>`, with a column for each rule, in each query's progress. A row
 that breaks a `stop` rule fails the query with a message that begins with `STOP_MARK`.
 """
@@ -11,9 +11,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
 from pyspark.sql.types import BooleanType
 
-from penstock.spark.pipeline.compile.errors import CompileError, part
+from penstock.spark.pipeline.compile.errors import part
 from penstock.spark.pipeline.core.model import Expectation, Otherwise
-from penstock.spark.pipeline.core.problems import Problem
 from penstock.spark.pipeline.progress.batch import EXPECTATION_METRICS
 from penstock.spark.record_columns import RECORD
 
@@ -28,10 +27,8 @@ def check_rules(frame: DataFrame, owner: str, expectations: Sequence[Expectation
         with part("expectation", f"{each.name} of {owner}", each.line):
             kind = frame.select(F.expr(each.rule).alias("rule")).schema["rule"].dataType
             if not isinstance(kind, BooleanType):
-                problem = f"`{each.rule}` is no condition: it gives {kind.simpleString()}, not true or false"
-                raise CompileError(
-                    owner,
-                    Problem(message=f"expectation {each.name} of {owner}: {problem}", line=each.line),
+                raise ValueError(  # noqa: TRY004 - about the user's rule
+                    f"`{each.rule}` is no condition: it gives {kind.simpleString()}, not true or false"
                 )
 
 
@@ -67,10 +64,6 @@ def rejection(expectations: Sequence[Expectation]) -> Column:
         elif each.otherwise is not Otherwise.WARN:
             reason = F.when(_is_broken(each), F.lit(None).cast("string")).otherwise(reason)
     return reason
-
-
-def rejects(expectations: Sequence[Expectation]) -> bool:
-    return any(each.otherwise is Otherwise.DEAD_LETTER for each in expectations)
 
 
 def _is_broken(expectation: Expectation) -> Column:

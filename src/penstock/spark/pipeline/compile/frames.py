@@ -8,7 +8,7 @@ the source or step that rejected it, with the reason in `_error`. One query writ
 one dead letter, however many outputs read the source.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -19,82 +19,78 @@ from penstock.spark.pipeline.compile import expectations
 from penstock.spark.pipeline.compile.errors import CompileError, part
 from penstock.spark.pipeline.compile.steps import Views, run_step, watermarked
 from penstock.spark.pipeline.core.graph import in_reading_order
-from penstock.spark.pipeline.core.model import Output, Pipeline, Source, SqlStep, Step, TopicSource
-from penstock.spark.pipeline.core.problems import Problem
+from penstock.spark.pipeline.core.model import Output, Pipeline, Source, SqlStep, Step, TopicSource, rejects
+from penstock.spark.pipeline.core.problems import PipelineError, Problem
 from penstock.spark.record_columns import ERROR
 
 ReadSource = Callable[[Source], DataFrame]
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):
-    frames: dict[str, DataFrame]  # by source or step: the accepted rows
-    rejected: dict[str, DataFrame]  # by source or step, if it can reject rows
-    problems: tuple[Problem, ...] = ()  # with `collect_problems`
-
-
-def compile_frames(
-    spark: SparkSession, pipeline: Pipeline, read_source: ReadSource, *, collect_problems: bool = False
-) -> Compiled:
-    """Compile a pipeline. Raises CompileError for the first problem; with `collect_problems` it returns all.
-
-    It skips steps that read a part with a problem, so that only causes are reported.
-    """
-    building = _Building(spark, pipeline, read_source)
+    frames: dict[str, DataFrame] = {}  # by source or step: the accepted rows
+    rejected: dict[str, DataFrame] = {}  # by source or step, if it can reject rows
+    outputs: dict[str, DataFrame] = {}  # by output: what it writes
     problems: list[Problem] = []
+
+    def raise_problems(self, pipeline: Pipeline) -> None:
+        if self.problems:
+            raise PipelineError(pipeline.file, self.problems)
+
+
+def compile_frames(spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> Compiled:
+    """Compile a pipeline. It skips parts that read a part with a problem, so that only causes are reported."""
+    building = _Building(spark, pipeline, read_source)
     try:
-        for each in (*pipeline.sources, *in_reading_order(pipeline.steps)):
-            if any(name in building.failed for name in getattr(each, "inputs", ())):
-                building.failed.add(each.name)
-                continue
-            try:
-                building.add(each)
-            except CompileError as error:
-                if not collect_problems:
-                    raise
-                building.failed.add(each.name)
-                problems.append(error.problem)
+        for each in (*pipeline.sources, *in_reading_order(pipeline.steps), *pipeline.outputs):
+            building.add(each)
     finally:
         building.views.drop()
-    return Compiled(frames=building.frames, rejected=building.rejected, problems=tuple(problems))
-
-
-def output_frame(output: Output, frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the frame that an output writes."""
-    with part("output", output.name, output.target.line or output.line):
-        written = output.target.select(frames[output.input])
-        written.schema  # noqa: B018 - makes Spark analyse it
-        return written
+    return building.compiled
 
 
 class _Building:
     """The graph being compiled: frames so far, and failed parts."""
 
-    __slots__ = ("_pipeline", "_read_source", "failed", "frames", "rejected", "views")
-
     def __init__(self, spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> None:
         self._pipeline = pipeline
         self._read_source = read_source
+        self._failed: set[str] = set()
         self.views = Views(spark)
-        self.frames: dict[str, DataFrame] = {}
-        self.rejected: dict[str, DataFrame] = {}
-        self.failed: set[str] = set()
+        self.compiled = Compiled()
+        self.frames, self.rejected = self.compiled.frames, self.compiled.rejected
 
-    def add(self, each: Source | Step) -> None:
-        if isinstance(each, Step):
-            operation = each.operation
-            # Spark gets the SQL after one added line.
-            sql_line = operation.line - 1 if isinstance(operation, SqlStep) and operation.line else 0
-            line = operation.line or each.line
-            with part("step", each.name, line, sql_line=sql_line):
-                self._add_step(each)
-                self.frames[each.name].schema  # noqa: B018 - makes Spark Connect analyse it
-            return
-        with part("source", each.name, each.line):
-            if isinstance(each, TopicSource):
-                self._add_topic(each)
+    def add(self, each: Source | Step | Output) -> None:
+        try:
+            if isinstance(each, Output):
+                self._add_output(each)
+            elif isinstance(each, Step) and self._failed.intersection(each.inputs):
+                self._failed.add(each.name)
+            elif isinstance(each, Step):
+                operation = each.operation
+                # Spark gets the SQL after one added line.
+                sql_line = operation.line - 1 if isinstance(operation, SqlStep) and operation.line else 0
+                with part("step", each.name, operation.line or each.line, sql_line=sql_line):
+                    self._add_step(each)
+                    self.frames[each.name].schema  # noqa: B018 - makes Spark Connect analyse it
             else:
-                self.frames[each.name] = self._read_source(each)
-            self.frames[each.name].schema  # noqa: B018
+                with part("source", each.name, each.line):
+                    if isinstance(each, TopicSource):
+                        self._add_topic(each)
+                    else:
+                        self.frames[each.name] = self._read_source(each)
+                    self.frames[each.name].schema  # noqa: B018
+        except CompileError as error:
+            self.compiled.problems.append(error.problem)
+            if not isinstance(each, Output):
+                self._failed.add(each.name)
+                self.frames.pop(each.name, None)
+
+    def _add_output(self, output: Output) -> None:
+        if output.input in self.frames:
+            with part("output", output.name, output.target.line or output.line):
+                written = output.target.select(self.frames[output.input])
+                written.schema  # noqa: B018 - makes Spark analyse it
+                self.compiled.outputs[output.name] = written
 
     def _add_topic(self, source: TopicSource) -> None:
         records = self._read_source(source)
@@ -116,7 +112,7 @@ class _Building:
         inputs = {name: self.frames[name] for name in step.inputs}
         made = run_step(self.views, step, inputs, self._pipeline.directory)
         expectations.check_rules(made, step.name, step.expectations)
-        if expectations.rejects(step.expectations):
+        if rejects(step.expectations):
             marked = made.withColumn(ERROR, expectations.rejection(step.expectations))
             self.rejected[step.name] = marked.filter(F.col(ERROR).isNotNull())
         self.frames[step.name] = expectations.kept(made, step.name, step.expectations)

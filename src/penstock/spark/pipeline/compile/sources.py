@@ -48,7 +48,6 @@ def read_ranges(
 
 
 def read_table(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
-    """Read a table as it is now."""
     path = pipeline.resolve(source.path)
     if source.format in TABLE_FORMATS:
         reader = spark.read.format("penstock_lake").option("table_format", source.format)
@@ -60,7 +59,7 @@ def read_table_anew(spark: SparkSession, pipeline: Pipeline, source: TableSource
     """Read a table of one of our formats as it is when a batch runs.
 
     Spark plans the files of a table once for a query. So one task plans and reads them in each batch, which suits the
-    small side of a join. The columns are those of the start.
+    small side of a join. The columns are fixed at the start.
     """
     frame = read_table(spark, pipeline, source)
     if source.format not in TABLE_FORMATS:
@@ -91,12 +90,11 @@ def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
 
 
 def range_options(pipeline: Pipeline, source: TopicSource, start: Offsets, end: Offsets) -> dict[str, str]:
-    """Return the options to read a topic between offsets."""
     return {
         **_reading(pipeline, source),
         **_range_only(source.options),
-        "startingOffsets": offsets_json(start),
-        "endingOffsets": offsets_json(end),
+        "startingOffsets": json.dumps(start),
+        "endingOffsets": json.dumps(end),
     }
 
 
@@ -129,9 +127,3 @@ def _starting(starting: str) -> dict[str, str]:
         "startingTimestamp": str(time_ms(starting)),
         "startingOffsetsByTimestampStrategy": "latest",  # no record is that recent: start at the end
     }
-
-
-def offsets_json(offsets: Offsets) -> str:
-    return json.dumps(
-        {topic: {str(each): at for each, at in parts.items()} for topic, parts in offsets.items()}
-    )

@@ -30,8 +30,6 @@ _ONE_SIDED_JOINS = ("left_semi", "semi", "left_anti", "anti")
 class Views:
     """Makes frames readable by name in SQL: unique views behind `WITH name AS (TABLE view)`."""
 
-    __slots__ = ("_names", "_spark")
-
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._names: list[str] = []
@@ -44,7 +42,7 @@ class Views:
             self._names.append(view)
             definitions.append(f"`{name}` AS (TABLE {view})")
         text = query.strip().rstrip(";")
-        if definitions:  # the query may have a WITH of its own
+        if definitions:  # the query may have its own WITH
             text = f"WITH {', '.join(definitions)} SELECT * FROM (\n{text}\n)"  # noqa: S608 - the user's own query
         return self._spark.sql(text)
 
@@ -129,7 +127,7 @@ def _all_columns(operation: JoinStep, left: str, right: str, frames: Mapping[str
 
 
 def _without_duplicate_records(frame: DataFrame) -> DataFrame:
-    """Drop the records that `SELECT *` takes from both sides of a join: neither is that of the row."""
+    """Drop the records that `SELECT *` takes from both sides of a join: neither is the row's record."""
     return frame.drop(RECORD) if frame.columns.count(RECORD) > 1 else frame
 
 

@@ -16,7 +16,6 @@ from pyspark import cloudpickle
 
 
 def resolve(reference: str, directory: str) -> Any:
-    """Return the object that `reference` names."""
     place, colon, name = reference.rpartition(":")
     if not colon or not place or not name:
         raise ValueError(f"`{reference}` names nothing: write `module:name` or `file.py:name`")

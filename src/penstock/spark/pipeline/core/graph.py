@@ -1,4 +1,4 @@
-"""The graph of a pipeline: inputs, order, cycles, streams. Pure."""
+"""The graph of a pipeline: inputs, order, cycles, streams. No I/O."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -37,18 +37,14 @@ def connection_problems(
         for name in step.inputs
     ]
     readers += [(f"output {output.name}", output.line, output.input) for output in outputs]
-    problems = [
-        error(
-            line, f"{reader} reads `{name}`, which is neither a source nor a step{_known_names(name, known)}"
-        )
-        for reader, line, name in readers
-        if name and known and name not in known
-    ]
+    problems = []
+    for reader, line, name in readers:
+        if name and known and name not in known:
+            hint = did_you_mean(name, known) or f": there are {', '.join(known)}"
+            problems.append(
+                error(line, f"{reader} reads `{name}`, which is neither a source nor a step{hint}")
+            )
     return problems + [_cycle_problem(cycle) for cycle in cycles(steps)]
-
-
-def _known_names(wrong: str, known: Collection[str]) -> str:
-    return did_you_mean(wrong, known) or f": there are {', '.join(known) or 'none'}"
 
 
 def _cycle_problem(cycle: Sequence[Step]) -> Problem:

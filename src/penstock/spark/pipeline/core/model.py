@@ -23,14 +23,14 @@ begins), so that every error can name it.
 
 Sources and steps share one namespace: each is a view that SQL can read, in any order in the file; in the model each
 step comes after the steps that it reads. A frame that comes from a topic carries `_record` (topic, partition, offset,
-timestamp, key, value, headers) for as long as its steps keep that column; outputs drop it.
+timestamp, key, value, headers) while its steps keep that column; outputs drop it.
 """
 
 import enum
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import msgspec
 
@@ -63,6 +63,10 @@ class Expectation(Part, frozen=True, kw_only=True):
     name: str = ""
     rule: str  # a SQL condition; null counts as broken
     otherwise: Otherwise = Otherwise.DEAD_LETTER
+
+
+def rejects(expectations: Iterable[Expectation]) -> bool:
+    return any(each.otherwise is Otherwise.DEAD_LETTER for each in expectations)
 
 
 class Watermark(Part, frozen=True, kw_only=True):
@@ -107,44 +111,48 @@ Source = TopicSource | TableSource
 PythonFunction = Callable[..., Any]
 
 
-class SqlStep(Part, frozen=True, kw_only=True):
+class StepKind(Part, frozen=True, kw_only=True):
+    kind: ClassVar[str]  # its key in a YAML file
+    shorthand: ClassVar[str] = ""  # the field that a value that is no mapping sets
+
+
+class SqlStep(StepKind, frozen=True, kw_only=True):
     """SQL over other sources and steps; its inputs are found in the text."""
 
-    kind: ClassVar = "sql"
-    shorthand: ClassVar = "query"
+    kind = "sql"
+    shorthand = "query"
 
     query: str
 
 
-class FilterStep(Part, frozen=True, kw_only=True):
-    kind: ClassVar = "filter"
-    shorthand: ClassVar = "condition"
+class FilterStep(StepKind, frozen=True, kw_only=True):
+    kind = "filter"
+    shorthand = "condition"
 
     condition: str
 
 
-class PythonStep(Part, frozen=True, kw_only=True):
+class PythonStep(StepKind, frozen=True, kw_only=True):
     """`function(frame, …)` gets the frames of `inputs` in order and returns a frame."""
 
-    kind: ClassVar = "python"
-    shorthand: ClassVar = "function"
+    kind = "python"
+    shorthand = "function"
 
     function: str | PythonFunction  # "module:name" or "file.py:name" relative to the pipeline file
 
 
-class DedupeStep(Part, frozen=True, kw_only=True):
-    kind: ClassVar = "dedupe"
-    shorthand: ClassVar = "by"
+class DedupeStep(StepKind, frozen=True, kw_only=True):
+    kind = "dedupe"
+    shorthand = "by"
 
     by: tuple[str, ...]
     within_ms: int | None = None  # needs a watermark; without it, state grows without bound
 
 
-class WindowStep(Part, frozen=True, kw_only=True):
+class WindowStep(StepKind, frozen=True, kw_only=True):
     """Windows over event time; the result has `window_start`, `window_end`, `by` and the aggregates."""
 
-    kind: ClassVar = "window"
-    shorthand: ClassVar = ""
+    kind = "window"
 
     on: str
     size_ms: int | None = None
@@ -154,22 +162,20 @@ class WindowStep(Part, frozen=True, kw_only=True):
     aggregates: dict[str, str] = {}  # column -> SQL aggregate
 
 
-class JoinStep(Part, frozen=True, kw_only=True):
+class JoinStep(StepKind, frozen=True, kw_only=True):
     """`inputs` are left and right; `on` is a condition over them by their names (`left.id = right.id`)."""
 
-    kind: ClassVar = "join"
-    shorthand: ClassVar = ""
+    kind = "join"
 
     on: str = ""  # only a cross join has none
     how: Annotated[str, ("inner", "left", "right", "full", "left_semi", "left_anti", "cross")] = "inner"
     select: str = "*"
 
 
-class StateStep(Part, frozen=True, kw_only=True):
+class StateStep(StepKind, frozen=True, kw_only=True):
     """Spark's `transformWithState` (in pandas): `processor` is a StatefulProcessor class."""
 
-    kind: ClassVar = "state"
-    shorthand: ClassVar = ""
+    kind = "state"
 
     by: tuple[str, ...]
     processor: str | type
@@ -179,15 +185,7 @@ class StateStep(Part, frozen=True, kw_only=True):
 
 
 Operation = SqlStep | FilterStep | PythonStep | DedupeStep | WindowStep | JoinStep | StateStep
-OPERATIONS: tuple[type[Operation], ...] = (
-    SqlStep,
-    FilterStep,
-    PythonStep,
-    DedupeStep,
-    WindowStep,
-    JoinStep,
-    StateStep,
-)
+OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 
 
 class Step(Part, frozen=True, kw_only=True):
@@ -198,21 +196,18 @@ class Step(Part, frozen=True, kw_only=True):
     expectations: tuple[Expectation, ...] = ()  # checked on the result
 
 
-# -- outputs: each is a streaming query of its own
+# -- outputs: each is a separate streaming query
 
 
 class Sink(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `write` and `writeStream`."""
-
     format: str
     options: dict[str, str]
-    batch_id_option: str | None = (
-        None  # in update mode, batches are written one by one, with their id in this option
-    )
+    # In update mode, batches are written one by one, with their id in this option.
+    batch_id_option: str | None = None
 
 
 class Target(Part, frozen=True, kw_only=True):
-    """Where an output writes. A new kind of output is a subclass in `outputs`, listed in `outputs.TARGETS`."""
+    """The target of an output. A new kind of output is a subclass in `outputs`, listed in `outputs.TARGETS`."""
 
     kind: ClassVar[str]  # its key in a YAML file
     main: ClassVar[str] = ""  # the field that the value of that key sets; without one the value is `true`
@@ -251,7 +246,7 @@ class Output(Part, frozen=True, kw_only=True):
 
 
 class Restart(Part, frozen=True, kw_only=True):
-    """How often a failed query is restarted, with a pause that doubles."""
+    """The number of restarts of a failed query, with a pause that doubles."""
 
     attempts: Annotated[int, msgspec.Meta(ge=0)] = 5
     within_ms: int = 600_000  # older failures do not count

@@ -6,7 +6,6 @@ import msgspec
 
 
 def starting_problem(starting: str) -> str | None:
-    """Return what is wrong with the text, or None."""
     if starting in {"earliest", "latest"}:
         return None
     if starting.lstrip().startswith("{"):

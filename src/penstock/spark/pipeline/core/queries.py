@@ -1,4 +1,4 @@
-"""Plans the streaming queries of a pipeline, and the order in which `--once` runs them. Pure.
+"""Plans the streaming queries of a pipeline, and the order in which `--once` runs them. No I/O.
 
 Each output is a query, and each source or step that may reject rows has a query that writes its dead letters. A query
 is named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`; the part after the pipeline's name is the
@@ -16,14 +16,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from penstock.spark.pipeline.core.graph import reachable, upstream
-from penstock.spark.pipeline.core.model import Otherwise, Output, Pipeline, Source, TopicSource
+from penstock.spark.pipeline.core.model import Output, Pipeline, TopicSource, rejects
 
 DEAD_LETTERS = "dead-letters"
 
 
 class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """One streaming query."""
-
     key: str  # unique in the pipeline; the checkpoint's directory
     name: str  # as Spark and the user know it
     reads: tuple[TopicSource, ...]
@@ -84,19 +82,11 @@ def _topics_of(pipeline: Pipeline, name: str) -> tuple[TopicSource, ...]:
 
 
 def _rejecting(pipeline: Pipeline) -> list[str]:
-    found = [source.name for source in pipeline.sources if _source_rejects(source)]
-    return found + [
-        step.name
-        for step in pipeline.steps
-        if any(each.otherwise is Otherwise.DEAD_LETTER for each in step.expectations)
+    topics = [source for source in pipeline.sources if isinstance(source, TopicSource)]
+    return [
+        *(each.name for each in topics if not each.decoder.accepts_all or rejects(each.expectations)),
+        *(step.name for step in pipeline.steps if rejects(step.expectations)),
     ]
-
-
-def _source_rejects(source: Source) -> bool:
-    return isinstance(source, TopicSource) and (
-        not source.decoder.accepts_all
-        or any(each.otherwise is Otherwise.DEAD_LETTER for each in source.expectations)
-    )
 
 
 # -- the order of `--once`
@@ -104,10 +94,9 @@ def _source_rejects(source: Source) -> bool:
 
 def rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
     """Return groups of queries, each after the groups that write its topics."""
+    writers = [(query.key, query.writes_topic) for query in queries if query.writes_topic is not None]
     feeds = {
-        reader.key: {
-            writer.key for writer in queries if any(may_read(source, writer) for source in reader.reads)
-        }
+        reader.key: {key for key, topic in writers if any(source.reads(topic) for source in reader.reads)}
         for reader in queries
     }
     reach = {key: reachable(feeds[key], feeds) for key in feeds}  # with itself, if it is in a cycle
@@ -124,11 +113,6 @@ def rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
     return tuple(found)
 
 
-def may_read(source: TopicSource, writer: PlannedQuery) -> bool:
-    """Say whether the source reads the topic that the query writes."""
-    return writer.writes_topic is not None and source.reads(writer.writes_topic)
-
-
 def _cycle(key: str, reach: dict[str, set[str]]) -> set[str]:
     """Return the queries of this one's cycle; empty if it is in none."""
     return {other for other in reach[key] if key in reach[other]}
@@ -138,7 +122,6 @@ def _cycle(key: str, reach: dict[str, set[str]]) -> set[str]:
 
 
 def checkpoint_root(pipeline: Pipeline) -> str:
-    """Return the directory or URL of the checkpoints."""
     chosen = pipeline.checkpoints or os.path.join(".penstock", pipeline.name)
     if urlsplit(chosen).scheme:
         return chosen.rstrip("/")
@@ -146,7 +129,7 @@ def checkpoint_root(pipeline: Pipeline) -> str:
 
 
 def state_directory(pipeline: Pipeline) -> str:
-    """Return the directory of the status and the lock: that of the checkpoints, if it is on this machine."""
+    """Return the directory of the status and the lock: the checkpoints' directory, if it is on this machine."""
     root = checkpoint_root(pipeline)
     parts = urlsplit(root)
     if not parts.scheme:

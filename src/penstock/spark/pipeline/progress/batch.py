@@ -1,11 +1,11 @@
-"""Parses Spark's progress of a finished micro-batch. Pure.
+"""Parses Spark's progress of a finished micro-batch. No I/O.
 
 Offsets are `{topic: {partition: next offset}}`. Sources that are not topics have offsets of other shapes; their rows
 count, but they have no lag.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,8 +19,6 @@ DEAD_LETTER_METRICS = "dead-letters"
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """One micro-batch of one query."""
-
     query: str
     batch_id: int
     at_ms: int
@@ -52,7 +50,7 @@ def from_json(text: str) -> Progress:
     return Progress(
         query=given.get("name") or given["id"],
         batch_id=given["batchId"],
-        at_ms=_milliseconds(given["timestamp"]),
+        at_ms=int(datetime.fromisoformat(given["timestamp"]).timestamp() * 1000),
         input_rows=given.get("numInputRows") or 0,
         input_rows_per_second=_rate(given.get("inputRowsPerSecond")),
         processed_rows_per_second=_rate(given.get("processedRowsPerSecond")),
@@ -61,8 +59,8 @@ def from_json(text: str) -> Progress:
         state_bytes=sum(each.get("memoryUsedBytes") or 0 for each in operators),
         late_rows=sum(each.get("numRowsDroppedByWatermark") or 0 for each in operators),
         watermark=(given.get("eventTime") or {}).get("watermark"),
-        consumed=earliest_of(offsets(each.get("endOffset")) for each in sources),
-        latest=latest_of(offsets(each.get("latestOffset")) for each in sources),
+        consumed=_merged((offsets(each.get("endOffset")) for each in sources), min),
+        latest=_merged((offsets(each.get("latestOffset")) for each in sources), max),
         broken={
             name.removeprefix(EXPECTATION_METRICS): _counts(row)
             for name, row in observed.items()
@@ -90,16 +88,8 @@ def offsets(given: Any) -> Offsets:
     return found
 
 
-def earliest_of(several: Iterable[Offsets]) -> Offsets:
-    """Merge offsets; of two sources that read one topic, the one that is behind counts."""
-    return _merged(several, min)
-
-
-def latest_of(several: Iterable[Offsets]) -> Offsets:
-    return _merged(several, max)
-
-
-def _merged(several: Iterable[Offsets], choose: Any) -> Offsets:
+def _merged(several: Iterable[Offsets], choose: Callable[[int, int], int]) -> Offsets:
+    """Of two sources that read one topic, the lagging one counts."""
     found: Offsets = {}
     for each in several:
         for topic, partitions in each.items():
@@ -136,7 +126,3 @@ def _counts(row: Any) -> dict[str, int]:
     if isinstance(schema, Mapping):  # the form of a Spark Connect server
         row = dict(zip((field["name"] for field in schema["fields"]), row["values"], strict=True))
     return {name: count or 0 for name, count in row.items()}
-
-
-def _milliseconds(timestamp: str) -> int:
-    return int(datetime.fromisoformat(timestamp).timestamp() * 1000)

@@ -1,6 +1,6 @@
 """Commits the offsets that a query has consumed to a consumer group, so that `group lag` shows pipelines.
 
-Nothing reads these offsets back: a query resumes from its checkpoint. So a thread of its own commits the newest ones
+Nothing reads these offsets back: a query resumes from its checkpoint. So a separate thread commits the latest ones
 only, and a broker that does not respond delays nothing else.
 """
 
@@ -9,32 +9,24 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from penstock.client.blocking.client import GROUP, BlockingClient
+from penstock.client.blocking.client import BlockingClient
+from penstock.client.core.destinations import coordinator_of_group
 from penstock.client.settings import ClientSettings
 from penstock.protocol.messages import offset_commit
-from penstock.protocol.wire import ZERO_UUID
 from penstock.spark.pipeline.progress.batch import Offsets
 
 _DEADLINE_MS = 5_000
 _CLOSE_TIMEOUT_S = 10.0
+_NAMES_TOPICS_LAST = 9  # later versions of OffsetCommit identify topics by id
 
 
-_BY_TOPIC_ID_FROM = 10  # versions from here on name topics by their ids
-
-
-def commit_request(
-    version: int, group: str, offsets: Offsets, topic_ids: Mapping[str, bytes]
-) -> offset_commit.OffsetCommitRequest:
-    """Build a commit without member and generation, like that of a consumer with assigned partitions."""
-    is_by_id = version >= _BY_TOPIC_ID_FROM
+def commit_request(group: str, offsets: Offsets) -> offset_commit.OffsetCommitRequest:
+    """Build a commit without member and generation, like the commit of a consumer with assigned partitions."""
     return offset_commit.OffsetCommitRequest(
         group_id=group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
         topics=[
             offset_commit.OffsetCommitRequestTopic(
-                name="" if is_by_id else topic,
-                topic_id=topic_ids[topic] if is_by_id else ZERO_UUID,
+                name=topic,
                 partitions=[
                     offset_commit.OffsetCommitRequestPartition(
                         partition_index=partition, committed_offset=offset, committed_metadata=""
@@ -43,7 +35,6 @@ def commit_request(
                 ],
             )
             for topic, partitions in offsets.items()
-            if topic in topic_ids
         ],
     )
 
@@ -55,17 +46,6 @@ def first_error(response: offset_commit.OffsetCommitResponse) -> int:
 
 class OffsetPublisher:
     """`publish` returns at once; `on_error` is called for the first of several failures."""
-
-    __slots__ = (
-        "_closing",
-        "_cluster",
-        "_is_failing",
-        "_on_error",
-        "_published",
-        "_thread",
-        "_wake",
-        "_wanted",
-    )
 
     def __init__(self, settings: ClientSettings, on_error: Callable[[str], None]) -> None:
         self._cluster = BlockingClient(msgspec.structs.replace(settings, deadline_ms=_DEADLINE_MS))
@@ -101,15 +81,10 @@ class OffsetPublisher:
 
     def _commit(self, group: str, offsets: Offsets) -> None:
         try:
-            topics = self._cluster.topics(offsets)
-            ids = {name: topic.topic_id for name, topic in topics.items()}
-            self._cluster.call_coordinator(
-                GROUP,
-                group,
-                offset_commit.API_KEY,
-                lambda version: commit_request(version, group, offsets, ids),
-                first_error,
-            )
+            there = self._cluster.topics(offsets)  # a topic may have been deleted meanwhile
+            request = commit_request(group, {name: offsets[name] for name in offsets if name in there})
+            to = coordinator_of_group(group)
+            self._cluster.request(to, request, error_of=first_error, version_max=_NAMES_TOPICS_LAST)
         except Exception as error:  # noqa: BLE001 - must not end a run
             if not self._is_failing and not self._closing:
                 self._on_error(f"cannot commit the offsets of group {group}, will retry: {error}")

@@ -1,4 +1,4 @@
-"""Estimates how many seconds a query is behind, from when the ends of its partitions moved. Pure.
+"""Estimates a query's lag in seconds, from the times at which the ends of its partitions moved. No I/O.
 
 A record was written no later than the end of its partition was first seen beyond it; the time since then is the lag.
 Records written before this process started count from its start. No record is fetched for this.
@@ -14,8 +14,6 @@ _SAMPLES_MAX = 600
 class LagClock:
     """Keeps, for each partition, when its end was first seen at which offset."""
 
-    __slots__ = ("_seen",)
-
     def __init__(self) -> None:
         self._seen: dict[tuple[str, int], deque[tuple[int, int]]] = {}  # (end, at_ms), both ascending
 
@@ -25,10 +23,8 @@ class LagClock:
                 samples = self._seen.setdefault((topic, partition), deque())
                 if samples and end < samples[-1][0]:
                     samples.clear()  # the topic was deleted and created again
-                if len(samples) >= _SAMPLES_MAX:
-                    self._seen[topic, partition] = samples = deque(
-                        [*samples][::2]
-                    )  # keep every second sample
+                if len(samples) >= _SAMPLES_MAX:  # keep every second sample
+                    self._seen[topic, partition] = samples = deque([*samples][::2])
                 if not samples or end > samples[-1][0]:
                     samples.append((end, at_ms))
 

@@ -11,7 +11,7 @@ from penstock.spark.pipeline.progress.status import RUNNING, QueryStatus, RunSta
 
 Samples = list[tuple[dict[str, str], float]]
 
-# Name, type, help, field of QueryStatus. Fields in milliseconds are exported in seconds. Totals are those of this run.
+# Name, type, help, field of QueryStatus. Fields in milliseconds are exported in seconds. Totals cover this run.
 _METRICS: tuple[tuple[str, Kind, str, str], ...] = (
     ("rows_total", "counter", "Rows read", "rows"),
     ("input_rows_per_second", "gauge", "Rows that arrived a second, last batch", "input_rows_per_second"),
@@ -34,8 +34,6 @@ _METRICS: tuple[tuple[str, Kind, str, str], ...] = (
 
 
 def exposition(status: RunStatus) -> str:
-    """Return all metrics of a run in the text exposition format."""
-
     def samples(value_of: Callable[[QueryStatus], float | None]) -> Samples:
         values = ((query.name, value_of(query)) for query in status.queries)
         return [
@@ -70,9 +68,7 @@ def _family(name: str, kind: Kind, explanation: str) -> Family:
 
 
 class MetricsServer:
-    """Serves `GET /metrics` from a thread of its own; port 0 takes a free one."""
-
-    __slots__ = ("_server", "_thread")
+    """Serves `GET /metrics` from a dedicated thread; port 0 takes a free port."""
 
     def __init__(self, port: int, status: Callable[[], RunStatus]) -> None:
         class Handler(BaseHTTPRequestHandler):

@@ -11,8 +11,6 @@ from penstock.spark.pipeline.progress.status import STARTING, QueryStatus
 
 
 class _Query:
-    __slots__ = ("lag", "last", "status")
-
     def __init__(self, name: str) -> None:
         self.status = QueryStatus(name=name, state=STARTING)
         self.last: Progress | None = None
@@ -21,8 +19,6 @@ class _Query:
 
 class Monitor:
     """Called from several threads, so one lock guards everything."""
-
-    __slots__ = ("_lock", "_queries")
 
     def __init__(self, names: Iterable[str]) -> None:
         self._lock = threading.Lock()
@@ -54,7 +50,6 @@ class Monitor:
             return sum(self._queries[name].status.rows for name in names)
 
     def consumed(self) -> dict[str, Offsets]:
-        """Return the consumed offsets of each query, by name."""
         with self._lock:
             return {
                 name: query.last.consumed

@@ -4,14 +4,13 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 
+from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.status import RunStatus, write_status
 from penstock.spark.pipeline.progress.terminal import Display
 
 _INTERVAL_S = 1.0
-
-Publish = Callable[[Mapping[str, Offsets]], None]
 
 
 class Reporter:
@@ -23,17 +22,15 @@ class Reporter:
         monitor: Monitor,
         display: Display,
         directory: str,
-        pipeline: str,
-        file: str,
+        pipeline: Pipeline,
         groups: Mapping[str, str],  # query -> consumer group
-        publish: Publish,
+        publish: Callable[[Mapping[str, Offsets]], None],
         now_ms: Callable[[], int],
     ) -> None:
         self._monitor = monitor
         self._display = display
         self._directory = directory
         self._pipeline = pipeline
-        self._file = file
         self._groups = groups
         self._publish = publish
         self._now_ms = now_ms
@@ -47,8 +44,8 @@ class Reporter:
     def status(self, exit_code: int | None = None) -> RunStatus:
         now_ms = self._now_ms()
         return RunStatus(
-            pipeline=self._pipeline,
-            file=self._file,
+            pipeline=self._pipeline.name,
+            file=self._pipeline.path,
             pid=os.getpid(),
             started_ms=self._started_ms,
             updated_ms=now_ms,
@@ -74,7 +71,7 @@ class Reporter:
         self._publish({self._groups[name]: offsets for name, offsets in consumed.items()})
         try:
             write_status(self._directory, status)
-        except OSError as error:  # a full disk: the pipeline itself may go on
+        except OSError as error:  # a full disk: the pipeline itself may continue
             if not self._is_disk_failing:
                 self._display.print(f"cannot write the status file, will retry: {error}")
             self._is_disk_failing = True

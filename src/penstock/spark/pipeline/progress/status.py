@@ -74,7 +74,6 @@ def write_status(directory: str, status: RunStatus) -> None:
 
 
 def read_status(directory: str) -> RunStatus | None:
-    """Return the last status of a run; None if there was none."""
     try:
         with open(os.path.join(directory, STATUS_FILE), "rb") as file:
             return msgspec.json.decode(file.read(), type=RunStatus)

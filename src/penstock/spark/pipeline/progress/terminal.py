@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from penstock.spark.pipeline.progress.status import QueryStatus
 
@@ -22,24 +22,15 @@ _LINE_INTERVAL_S = 10.0
 _UNKNOWN = "unknown"
 
 
-class Display(Protocol):
-    def show(self, queries: Sequence[QueryStatus]) -> None: ...
-
-    def print(self, line: str) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def make_display(stream: TextIO, *, quiet: bool) -> Display:
+def make_display(stream: TextIO, *, quiet: bool) -> "Display":
     if quiet:
-        return QuietDisplay(stream)
+        return Display(stream)
     if stream.isatty():
         return LiveDisplay(stream)
     return LineDisplay(stream, time.monotonic)
 
 
 def cells(query: QueryStatus) -> tuple[str, ...]:
-    """Return a row of the table."""
     return (
         query.name,
         query.state,
@@ -93,10 +84,8 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
-class QuietDisplay:
-    """Prints messages only."""
-
-    __slots__ = ("_stream",)
+class Display:
+    """Prints messages only; subclasses show the queries too."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -111,10 +100,8 @@ class QuietDisplay:
         """Nothing is kept open."""
 
 
-class LineDisplay(QuietDisplay):
+class LineDisplay(Display):
     """Prints a line for a query that has read rows, at most every ten seconds, and when its state changes."""
-
-    __slots__ = ("_monotonic_s", "_shown")
 
     def __init__(self, stream: TextIO, monotonic_s: Callable[[], float]) -> None:
         super().__init__(stream)
@@ -131,10 +118,8 @@ class LineDisplay(QuietDisplay):
                 self.print(line(query))
 
 
-class LiveDisplay:
+class LiveDisplay(Display):
     """Shows a table in place; printed lines scroll above it."""
-
-    __slots__ = ("_console", "_live")
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console  # noqa: PLC0415 - only for people at a terminal

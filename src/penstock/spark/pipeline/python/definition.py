@@ -29,10 +29,9 @@ from msgspec.structs import replace
 
 from penstock.spark.decode.settings import Decoder, RawDecoder
 from penstock.spark.pipeline.core import model
-from penstock.spark.pipeline.core.durations import parse_duration_ms
 from penstock.spark.pipeline.core.model import Expectation, PythonFunction, Watermark
 from penstock.spark.pipeline.outputs import ConsoleTarget, TableTarget, TopicTarget
-from penstock.spark.pipeline.python.parts import checked, many, optional_ms
+from penstock.spark.pipeline.python.parts import checked, made
 from penstock.spark.pipeline.python.parts import expect as expectation
 from penstock.spark.pipeline.rules.assemble import assemble
 
@@ -84,29 +83,28 @@ def define(
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
     path = frame.f_code.co_filename if frame is not None else ""
-    draft = model.Pipeline(
+    draft = made(
+        model.Pipeline,
         line=frame.f_lineno if frame is not None else 0,
         name=name,
         bootstrap_servers=bootstrap_servers,
         source_format=source_format,
         checkpoints=checkpoints,
         dead_letter_topic=dead_letter_topic,
-        trigger_ms=parse_duration_ms(trigger),
-        kafka=dict(kafka or {}),
-        spark=dict(spark or {}),
+        trigger=trigger,
+        kafka=kafka,
+        spark=spark,
         sources=(),
         outputs=(),
         restart=restart,
         directory=os.path.dirname(path) or ".",
         path=path,
     )
-    return PipelineDefinition(checked(draft))
+    return PipelineDefinition(draft)
 
 
 class PipelineDefinition:
     """Collects the parts of one pipeline. Created by `define`."""
-
-    __slots__ = ("_draft", "_functions", "_outputs", "_sources", "_steps")
 
     def __init__(self, draft: model.Pipeline) -> None:
         self._draft = draft
@@ -136,29 +134,29 @@ class PipelineDefinition:
         options: Mapping[str, str] | None = None,
     ) -> Named:
         """Read a topic, several, or all whose names match `pattern`; by default the topic called `name`."""
-        return self._add_source(
-            model.TopicSource(
-                line=self._line(),
-                name=name,
-                topics=many(topic) or (() if pattern is not None else (name,)),
-                pattern=pattern,
-                decoder=decode,
-                starting=starting,
-                max_offsets_per_trigger=max_offsets_per_trigger,
-                watermark=watermark,
-                expectations=_expectations(expect),
-                options=dict(options or {}),
-            )
+        source = made(
+            model.TopicSource,
+            line=self._line(),
+            name=name,
+            topics=topic or (() if pattern is not None else name),
+            pattern=pattern,
+            decoder=decode,
+            starting=starting,
+            max_offsets_per_trigger=max_offsets_per_trigger,
+            watermark=watermark,
+            expectations=_expectations(expect),
+            options=options,
         )
+        return self._add_source(source)
 
     def table(
         self, name: str, path: str, *, table_format: str = "delta", options: Mapping[str, str] | None = None
     ) -> Named:
         """Read a table, anew in each batch: the static side of joins."""
-        source = model.TableSource(
-            line=self._line(), name=name, path=path, format=table_format, options=dict(options or {})
+        line = self._line()
+        return self._add_source(
+            made(model.TableSource, line=line, name=name, path=path, format=table_format, options=options)
         )
-        return self._add_source(source)
 
     def _add_source(self, source: model.Source) -> Named:
         self._sources.append(source)
@@ -205,8 +203,7 @@ class PipelineDefinition:
         within: str | None = None,
         **options: Unpack[StepOptions],
     ) -> Named:
-        operation = model.DedupeStep(by=many(by), within_ms=optional_ms(within))
-        return self._add_step(name, (source,), operation, **options)
+        return self._add_step(name, (source,), made(model.DedupeStep, by=by, within=within), **options)
 
     def window(
         self,
@@ -222,16 +219,8 @@ class PipelineDefinition:
         **options: Unpack[StepOptions],
     ) -> Named:
         """Aggregate over windows of `size`, one every `slide`; or over sessions that end after `session_gap`."""
-        if (size is None) == (session_gap is None) or (slide is not None and size is None):
-            raise ValueError("a window has either `size` (and `slide`) or `session_gap`")
-        operation = model.WindowStep(
-            on=on,
-            size_ms=optional_ms(size),
-            slide_ms=optional_ms(slide),
-            session_gap_ms=optional_ms(session_gap),
-            by=many(by),
-            aggregates=dict(aggregates),
-        )
+        lengths = {"size": size, "slide": slide, "session_gap": session_gap}
+        operation = made(model.WindowStep, on=on, by=by, aggregates=aggregates, **lengths)
         return self._add_step(name, (source,), operation, **options)
 
     def join(
@@ -245,7 +234,7 @@ class PipelineDefinition:
         select: str = "*",
         **options: Unpack[StepOptions],
     ) -> Named:
-        operation = model.JoinStep(on=on, how=how, select=select)
+        operation = made(model.JoinStep, on=on, how=how, select=select)
         return self._add_step(name, (left, right), operation, **options)
 
     def state(
@@ -261,9 +250,8 @@ class PipelineDefinition:
         **options: Unpack[StepOptions],
     ) -> Named:
         """Run Spark's `transformWithState`: `processor` is a StatefulProcessor class."""
-        operation = model.StateStep(
-            by=many(by), processor=processor, schema=schema, time_mode=time_mode, output_mode=output_mode
-        )
+        modes = {"time_mode": time_mode, "output_mode": output_mode}
+        operation = made(model.StateStep, by=by, processor=processor, schema=schema, **modes)
         return self._add_step(name, (source,), operation, **options)
 
     def _add_step(
@@ -276,7 +264,6 @@ class PipelineDefinition:
         expect: Expectations = (),
     ) -> Named:
         line = self._line()
-        checked(operation)
         # The caller's line does not say where the text of a query begins.
         placed = operation if isinstance(operation, model.SqlStep) else replace(operation, line=line)
         self._steps.append(
@@ -306,12 +293,13 @@ class PipelineDefinition:
         partitions: int | None = None,
         **options: Unpack[OutputOptions],
     ) -> None:
-        """Write to a topic, by default to the one that is called like the output."""
-        target = TopicTarget(
+        """Write to a topic, by default the topic with the name of the output."""
+        target = made(
+            TopicTarget,
             topic=topic or name,
             key=key,
             value=value,
-            headers=dict(headers or {}),
+            headers=headers,
             delivery=delivery,
             partitions=partitions,
         )
@@ -328,11 +316,8 @@ class PipelineDefinition:
         merge_schema: bool = False,
         **options: Unpack[OutputOptions],
     ) -> None:
-        partitions = many(partition_by)
-        target = TableTarget(
-            path=path, format=table_format, partition_by=partitions, merge_schema=merge_schema
-        )
-        self.to(name, source, target, **options)
+        given = {"path": path, "format": table_format, "merge_schema": merge_schema}
+        self.to(name, source, made(TableTarget, partition_by=partition_by, **given), **options)
 
     def to_console(
         self, name: str, source: Readable, *, rows: int = 20, **options: Unpack[OutputOptions]
@@ -350,15 +335,16 @@ class PipelineDefinition:
     ) -> None:
         """Write to a target of any kind."""
         line = self._line()
-        output = model.Output(
+        output = made(
+            model.Output,
             line=line,
             name=name,
             input=self._name_of(source),
             target=replace(checked(target), line=line),
             mode=mode,
-            trigger_ms=optional_ms(trigger),
+            trigger=trigger,
         )
-        self._outputs.append(checked(output))
+        self._outputs.append(output)
 
     def _name_of(self, source: Readable) -> str:
         if isinstance(source, Named):

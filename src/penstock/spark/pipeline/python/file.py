@@ -15,7 +15,6 @@ from penstock.spark.pipeline.python.definition import PipelineDefinition
 
 
 def read_python(path: str) -> Pipeline:
-    """Return the pipeline that the file defines, or raise PipelineError."""
     full = os.path.abspath(path)
     module = _run(path, full)
     found = {id(value): value for value in vars(module).values() if isinstance(value, PipelineDefinition)}

@@ -1,7 +1,7 @@
 """Turns the parts that a pipeline file declares into a checked pipeline.
 
 The YAML form and the Python form both end here. So every `Pipeline` has unique names and known inputs, and its steps
-stand in the order in which they are read.
+are in the order in which they are read.
 """
 
 from collections.abc import Collection, Iterable

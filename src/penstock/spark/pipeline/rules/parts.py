@@ -1,4 +1,4 @@
-"""Checks each part of a pipeline by itself, without Spark and without a broker. Pure.
+"""Checks each part of a pipeline individually, without Spark and without a broker. No I/O.
 
 Spark checks columns and their types (`check/`); `rules/streams.py` checks watermarks and output modes.
 """
@@ -10,6 +10,7 @@ from penstock.spark.pipeline.core import model
 from penstock.spark.pipeline.core.names import file_name_problem, topic_name_problem, view_name_problem
 from penstock.spark.pipeline.core.positions import starting_problem
 from penstock.spark.pipeline.core.problems import Problem, error
+from penstock.spark.pipeline.outputs import TARGETS
 
 _REFUSED_PROPERTIES = {
     "bootstrap.servers": "write `bootstrap_servers` at the top of the file",
@@ -25,7 +26,10 @@ def rule_problems(pipeline: model.Pipeline, *, broken: Collection[str] = ()) -> 
     if not pipeline.sources and not broken:
         problems.append(error(pipeline.line, "`sources` must name at least one topic or table"))
     if not pipeline.outputs and not broken:
-        problems.append(error(pipeline.line, "`outputs` must name at least one topic, table or console"))
+        *kinds, last = TARGETS
+        problems.append(
+            error(pipeline.line, f"`outputs` must name at least one {', '.join(kinds)} or {last}")
+        )
     for source in pipeline.sources:
         if source.name not in broken:
             problems += _of_source(source)

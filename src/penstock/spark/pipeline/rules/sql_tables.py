@@ -1,15 +1,17 @@
-"""Finds the tables that a SQL query reads, without Spark. Pure.
+"""Finds the tables that a SQL query reads, without Spark. No I/O.
 
 A query that sqlglot cannot parse yields the names after FROM and JOIN: Spark decides whether the query is valid.
 Databricks' dialect is Spark's with `STREAM`, which Spark has had since version 4.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import TypeGuard
 
 import msgspec
 import sqlglot
 from sqlglot import Token, exp
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import SqlglotError, TokenError
+from sqlglot.optimizer.scope import traverse_scope
 
 _DIALECT = "databricks"
 
@@ -24,22 +26,24 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 def referenced_tables(query: str) -> list[Reference]:
     """Return the tables in the order of the text, each once, without those that `WITH` defines.
 
-    Raises ValueError for a text that has no tokens, such as one with a quote that is never closed.
+    Raises ValueError for a text that cannot be tokenized, such as a text with an unclosed quote.
     """
     try:
         tokens = sqlglot.tokenize(query, dialect=_DIALECT)
     except TokenError:
         raise ValueError("the query has a quote or a comment that is never closed") from None
     try:
-        trees = sqlglot.parse(_with_from(query, tokens), dialect=_DIALECT)
-    except ParseError:
+        trees = [
+            tree for tree in sqlglot.parse(_with_from(query, tokens), dialect=_DIALECT) if tree is not None
+        ]
+        scopes = [scope for tree in trees for scope in traverse_scope(tree.transform(_without_stream))]
+    except SqlglotError:
         references = _named_after_from(tokens)
     else:
-        tables = [table for tree in trees if tree is not None for table in tree.find_all(exp.Table)]
-        read = sorted(filter(_is_read, tables), key=lambda each: each.this.meta["start"])
+        tables = [table for scope in scopes for table in scope.sources.values() if _is_named(table)]
         references = [
             Reference(name=".".join(part.name for part in table.parts), line=table.parts[0].meta["line"] - 1)
-            for table in read
+            for table in sorted(tables, key=lambda each: each.this.meta["start"])
         ]
     first: dict[str, Reference] = {}
     for each in references:
@@ -72,24 +76,12 @@ def _with_from(query: str, tokens: Sequence[Token]) -> str:
     return query
 
 
-def _is_read(table: exp.Table) -> bool:
-    if not isinstance(table.this, exp.Identifier) or "line" not in table.this.meta:
-        return False  # a function, or a name that sqlglot made up
-    return len(table.parts) > 1 or table.name.casefold() not in _defined_above(table)
+def _without_stream(node: exp.Expr) -> exp.Expr:
+    return node.this if isinstance(node, exp.Stream) else node
 
 
-def _defined_above(table: exp.Table) -> Iterator[str]:
-    """Yield the names that `WITH` defines where the table stands: a definition sees the ones before it."""
-    child: exp.Expr = table
-    while (parent := child.parent) is not None:
-        if isinstance(parent, exp.With):
-            for definition in parent.expressions:
-                if definition is child and not parent.recursive:
-                    break
-                yield definition.alias.casefold()
-                if definition is child:
-                    break
-            parent = parent.parent or parent  # past the query that the WITH belongs to
-        elif isinstance(with_ := parent.args.get("with_"), exp.With):
-            yield from (definition.alias.casefold() for definition in with_.expressions)
-        child = parent
+def _is_named(source: object) -> TypeGuard[exp.Table]:
+    """Say whether it is a table that the text names; others are definitions of `WITH`, subqueries and functions."""
+    if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
+        return False
+    return "line" in source.this.meta  # else sqlglot made the name up

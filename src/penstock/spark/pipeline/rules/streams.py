@@ -1,4 +1,4 @@
-"""Checks streams: which operations need a watermark, and which output modes fit. Pure.
+"""Checks streams: which operations need a watermark, and which output modes fit. No I/O.
 
 A SQL or Python step may change watermarks in ways that do not show here. So a rule reports a missing watermark only
 where no part upstream declares one. Spark checks the rest in `check`.
@@ -6,8 +6,8 @@ where no part upstream declares one. Spark checks the rest in `check`.
 
 from collections.abc import Iterator
 
+from penstock.spark.durations import format_duration
 from penstock.spark.pipeline.core import model
-from penstock.spark.pipeline.core.durations import format_duration
 from penstock.spark.pipeline.core.graph import in_reading_order, outputs_of, streams, upstream
 from penstock.spark.pipeline.core.problems import Problem, error, warning
 
@@ -45,7 +45,7 @@ def _watermarks(pipeline: model.Pipeline) -> dict[str, Watermarks]:
 
 
 def _before(step: model.Step, known: dict[str, Watermarks]) -> Watermarks:
-    """Return the watermarks that the operation of a step sees: those of its inputs, and the step's own."""
+    """Return the watermarks that the operation of a step sees: its inputs' watermarks, and the step's own."""
     found: tuple[model.Watermark, ...] = (step.watermark,) if step.watermark is not None else ()
     for name in step.inputs:
         of_input = known.get(name)

@@ -1,4 +1,4 @@
-"""Extracts the cause of a failed query, one line, from Spark's exception. Pure."""
+"""Extracts the cause of a failed query, one line, from Spark's exception. No I/O."""
 
 import re
 
@@ -22,7 +22,6 @@ def _without_plan(text: str) -> str:
 
 
 def reason_of(text: str) -> str:
-    """Return the cause in the text of an exception of Spark."""
     text = CLASS_PREFIX.sub("", _without_plan(text))
     if is_stop(text):
         reason = text[text.index(STOP_MARK) + len(STOP_MARK) :]

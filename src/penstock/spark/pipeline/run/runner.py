@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from pyspark.sql import SparkSession
@@ -20,20 +20,18 @@ from pyspark.sql import SparkSession
 from penstock.client.blocking.client import BlockingClient
 from penstock.client.connection import Disconnected
 from penstock.client.errors import ClientError
-from penstock.spark.pipeline.compile.errors import CompileError
-from penstock.spark.pipeline.compile.frames import Compiled, compile_frames, output_frame
+from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import read_streams
 from penstock.spark.pipeline.core.model import Pipeline, StateStep
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, rounds, state_directory
 from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
-from penstock.spark.pipeline.progress.listener import ProgressListener
 from penstock.spark.pipeline.progress.metrics import MetricsServer
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.reporter import Reporter
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
-from penstock.spark.pipeline.run.spark import SparkStarter
+from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
 from penstock.spark.pipeline.run.supervisor import Supervisor
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
@@ -78,30 +76,22 @@ def run(
     queries = plan_queries(pipeline)
     stopping = stopping or threading.Event()
     display = display or make_display(sys.stderr, quiet=quiet)
-    directory = state_directory(pipeline)
-    try:
-        with run_lock(directory, pipeline.name):
-            _prepare(pipeline, queries)
-            opened = (
-                contextlib.nullcontext(spark)
-                if spark is not None
-                else session_for(
-                    pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs
-                )
-            )
-            with opened as session:
-                return _run_in(
-                    session,
-                    pipeline,
-                    queries,
-                    once=once,
-                    display=display,
-                    stopping=stopping,
-                    directory=directory,
-                    metrics_port=metrics_port,
-                )
-    finally:
-        display.close()
+    with contextlib.ExitStack() as closing:
+        closing.callback(display.close)
+        closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
+        _prepare(pipeline, queries)
+        session = spark or closing.enter_context(
+            session_for(pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs)
+        )
+        return _run_in(
+            session,
+            pipeline,
+            queries,
+            once=once,
+            display=display,
+            stopping=stopping,
+            metrics_port=metrics_port,
+        )
 
 
 @contextlib.contextmanager
@@ -122,7 +112,7 @@ def session_for(
         show_logs=show_logs,
     )
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, handler)  # PySpark replaces the handler with one that cancels all jobs
+        signal.signal(signal.SIGINT, handler)  # PySpark's own handler would cancel all jobs
     try:
         yield session
     finally:
@@ -138,14 +128,10 @@ def _settings_on(master: str, remote: str | None) -> dict[str, str]:
 
 def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
     """Compile the graph over the real topics, with its outputs, or raise PipelineError."""
-    try:
-        if any(isinstance(step.operation, StateStep) for step in pipeline.steps):
-            spark.conf.set(*_STATE_STORE)
-        compiled = compile_frames(spark, pipeline, read_streams(spark, pipeline))
-        for output in pipeline.outputs:
-            output_frame(output, compiled.frames)
-    except CompileError as error:
-        raise PipelineError(pipeline.file, [error.problem]) from error
+    if any(isinstance(step.operation, StateStep) for step in pipeline.steps):
+        spark.conf.set(*_STATE_STORE)
+    compiled = compile_frames(spark, pipeline, read_streams(spark, pipeline))
+    compiled.raise_problems(pipeline)
     return compiled
 
 
@@ -171,7 +157,6 @@ def _run_in(
     once: bool,
     display: Display,
     stopping: threading.Event,
-    directory: str,
     metrics_port: int | None,
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
@@ -191,16 +176,15 @@ def _run_in(
     reporter = Reporter(
         monitor=monitor,
         display=display,
-        directory=directory,
-        pipeline=pipeline.name,
-        file=pipeline.path,
+        directory=state_directory(pipeline),
+        pipeline=pipeline,
         groups={query.name: query.group for query in queries},
         publish=publisher.publish,
         now_ms=_now_ms,
     )
     listener = ProgressListener(monitor)
     spark.streams.addListener(listener)
-    close_metrics = _serve_metrics(metrics_port, reporter)
+    metrics = None if metrics_port is None else MetricsServer(metrics_port, reporter.status)
     try:
         if once:
             supervisor.run_once(rounds(queries))
@@ -208,16 +192,11 @@ def _run_in(
             supervisor.run(queries)
     finally:
         spark.streams.removeListener(listener)
-        close_metrics()
+        if metrics is not None:
+            metrics.close()
         status = reporter.close(1 if supervisor.given_up else 0)
         publisher.close()
     return RunResult(status=status, given_up=supervisor.given_up)
-
-
-def _serve_metrics(port: int | None, reporter: Reporter) -> Callable[[], None]:
-    if port is None:
-        return lambda: None
-    return MetricsServer(port, reporter.status).close
 
 
 def _now_ms() -> int:

@@ -1,4 +1,4 @@
-"""Runs planned queries on Spark: the engine behind the supervisor's `Starter` and `RunningQuery`."""
+"""Runs planned queries on Spark: implements the supervisor's `Starter` and `RunningQuery`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,17 +6,19 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.spark.dead_letters import dead_letters
 from penstock.spark.pipeline.compile.errors import short_message
-from penstock.spark.pipeline.compile.frames import Compiled, output_frame
+from penstock.spark.pipeline.compile.frames import Compiled
 from penstock.spark.pipeline.core.model import Pipeline, Sink
 from penstock.spark.pipeline.core.queries import PlannedQuery, checkpoint_root, dead_letter_topic
 from penstock.spark.pipeline.outputs import TopicTarget
 from penstock.spark.pipeline.progress import batch as progress
 from penstock.spark.pipeline.progress.batch import Progress
+from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.supervisor import CannotStart
 
 _OPENS_SOURCES = "Initializing sources"
@@ -26,7 +28,7 @@ def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tu
     """Return the frame that a query writes, its sink and its output mode."""
     output = planned.output
     if output is not None:
-        return output_frame(output, compiled.frames), output.target.sink(pipeline), output.mode
+        return compiled.outputs[output.name], output.target.sink(pipeline), output.mode
     rejected = compiled.rejected[planned.rejecting].observe(
         progress.DEAD_LETTER_METRICS, F.count(F.lit(1)).alias("rows")
     )
@@ -35,7 +37,7 @@ def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tu
 
 
 def _to(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
-    """Spark cannot write to a Python data source in update mode: there each batch is written by itself."""
+    """Spark cannot write to a Python data source in update mode: in that mode each batch is written individually."""
     batch_id_option = sink.batch_id_option
     if mode != "update" or batch_id_option is None:
         return writer.format(sink.format).options(**sink.options)
@@ -49,8 +51,6 @@ def _to(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
 
 class SparkStarter:
     """Starts planned queries; all starts use the same frames."""
-
-    __slots__ = ("_checkpoints", "_compiled", "_once", "_pipeline")
 
     def __init__(self, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
         self._pipeline = pipeline
@@ -77,8 +77,6 @@ class SparkStarter:
 class SparkQuery:
     """A StreamingQuery as a `RunningQuery`."""
 
-    __slots__ = ("_query",)
-
     def __init__(self, query: StreamingQuery) -> None:
         self._query = query
 
@@ -93,19 +91,30 @@ class SparkQuery:
         return None if error is None else str(error)
 
     def progress(self) -> Sequence[Progress]:
-        return [progress.from_json(_json(each)) for each in self._query.recentProgress]
+        return [progress.from_json(each.json) for each in self._query.recentProgress]
 
     def is_between_batches(self) -> bool:
         return not self._query.status["isTriggerActive"]
 
     def last_batch(self) -> int:
-        last: Any = self._query.lastProgress
-        return -1 if last is None else progress.from_json(_json(last)).batch_id
+        last = self._query.lastProgress
+        return -1 if last is None else last.batchId
 
     def stop(self) -> None:
         self._query.stop()
 
 
-def _json(progress: Any) -> str:
-    text: str = progress.json
-    return text
+class ProgressListener(StreamingQueryListener):
+    """Passes each micro-batch to the monitor. Called on Spark's listener thread, so it must not block."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's names
+        self._monitor.progressed(progress.from_json(event.progress.json))
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """The supervisor started the query."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """The supervisor detects it."""

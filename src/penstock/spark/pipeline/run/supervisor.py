@@ -1,25 +1,27 @@
 """Keeps the queries of a pipeline running: starts them, restarts failed ones, and stops them in order.
 
-A failed query does not stop the others. Each query is in one of the states of `progress.status`; `policy` decides about
-restarts. `Starter` and `RunningQuery` are the interface to the engine; time comes from the constructor's arguments.
+A failed query does not stop the others. Each query is in one of the states of `progress.status`. The pause before a
+restart doubles with each recent failure; after too many of them the query is given up. `Starter` and `RunningQuery` are
+the interface to the engine; time comes from the constructor's arguments.
 """
 
 import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from penstock.spark.durations import format_duration
 from penstock.spark.pipeline.core.model import Restart
 from penstock.spark.pipeline.core.queries import PlannedQuery, Round
 from penstock.spark.pipeline.progress import status
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.failures import is_stop, reason_of
-from penstock.spark.pipeline.run.policy import Again, GiveUp, after_failure
 
 _ROUNDS_MAX = 1_000  # of queries that feed each other; more is a loop
 _FINISH_BATCH_TIMEOUT_MS = 60_000
 _STARTING_MAX = 2
 _OPEN_TIMEOUT_MS = 15_000
+_PAUSE_MS_MAX = 60_000
 
 
 class CannotStart(Exception):
@@ -51,10 +53,6 @@ Starter = Callable[[PlannedQuery], RunningQuery]
 
 
 class _Kept:
-    """A query and its failures."""
-
-    __slots__ = ("failures_ms", "given_up", "planned", "restart_at_ms", "running")
-
     def __init__(self, planned: PlannedQuery) -> None:
         self.planned = planned
         self.running: RunningQuery | None = None
@@ -131,7 +129,7 @@ class Supervisor:
     # -- one query
 
     def _launch_all(self, kept: Sequence[_Kept]) -> None:
-        """Start a few at a time: Spark gives the Python process of a source only ten seconds to start."""
+        """Start a few at a time: Spark allows the Python process of a source only ten seconds to start."""
         for each in kept:
             if self._stopping.is_set():
                 return
@@ -176,16 +174,19 @@ class Supervisor:
         now_ms = self._now_ms()
         kept.failures_ms.append(now_ms)
         name, reason = kept.planned.name, reason_of(text)
-        match after_failure(kept.failures_ms, now_ms, self._restart, is_final=is_final):
-            case Again(after_ms=after_ms, attempt=attempt):
-                kept.restart_at_ms = now_ms + after_ms
-                self._monitor.failed(name, status.PAUSED, reason)
-                again = f"restart {attempt} of {self._restart.attempts} in {after_ms / 1000:g} s"
-                self._report(f"{name} failed: {reason}; {again}")
-            case GiveUp(reason=why):
-                kept.given_up = reason
-                self._monitor.failed(name, status.FAILED, reason)
-                self._give_up(name, reason if is_final else f"{reason} ({why})")
+        restart = self._restart
+        recent = sum(now_ms - failure_ms <= restart.within_ms for failure_ms in kept.failures_ms)
+        if is_final or recent > restart.attempts:
+            kept.given_up = reason
+            self._monitor.failed(name, status.FAILED, reason)
+            often = f" (it failed {recent} times in {format_duration(restart.within_ms)})"
+            self._give_up(name, reason if is_final else reason + often)
+            return
+        pause_ms = min(restart.backoff_ms * 2 ** (recent - 1), _PAUSE_MS_MAX)
+        kept.restart_at_ms = now_ms + pause_ms
+        self._monitor.failed(name, status.PAUSED, reason)
+        again = f"restart {recent} of {restart.attempts} in {pause_ms / 1000:g} s"
+        self._report(f"{name} failed: {reason}; {again}")
 
     def _give_up(self, name: str, reason: str) -> None:
         self.given_up[name] = reason

@@ -34,7 +34,6 @@ def topics_written(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> dict[
 
 
 def missing_inputs(pipeline: Pipeline, known: Sequence[str], written: Mapping[str, int]) -> list[Problem]:
-    """Report topics that a source names and that do not exist."""
     return [
         Problem(
             line=source.line,

@@ -8,7 +8,6 @@ import enum
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
-import yaml
 
 from penstock.spark.pipeline.core.problems import words_of
 from penstock.spark.pipeline.yaml.section import Section
@@ -67,10 +66,6 @@ def read_value(section: Section, key: str, kind: type[msgspec.Struct], field: st
     return read_field(section, info, get_type_hints(kind, include_extras=True)[field], key)
 
 
-def is_mapping(node: yaml.Node | None) -> bool:
-    return isinstance(node, yaml.MappingNode)
-
-
 def _plain(hint: Any) -> Any:
     """The type without its annotations and without None; of a union, the first member."""
     while get_origin(hint) is Annotated:
@@ -82,6 +77,5 @@ def _plain(hint: Any) -> Any:
 
 
 def _least(hint: Any) -> int:
-    """The least integer that the field accepts: 1, unless it is annotated with another."""
     metas = [each for each in get_args(hint) if isinstance(each, msgspec.Meta)]
     return int(metas[0].ge or 0) if metas else 1

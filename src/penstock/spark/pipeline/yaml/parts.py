@@ -19,7 +19,7 @@ from penstock.spark.pipeline.core.model import (
     TopicSource,
 )
 from penstock.spark.pipeline.outputs import TARGETS
-from penstock.spark.pipeline.yaml.fields import is_mapping, key_of, read_fields, read_struct, read_value
+from penstock.spark.pipeline.yaml.fields import key_of, read_fields, read_struct, read_value
 from penstock.spark.pipeline.yaml.section import Section, is_null, line_of, text_line_of
 
 _OPERATIONS = {each.kind: each for each in OPERATIONS}
@@ -86,7 +86,7 @@ def _read_expectations(section: Section) -> tuple[Expectation, ...]:
         if isinstance(node, yaml.ScalarNode):
             each = Expectation(line=line_of(node), rule=section.text_of(node, "expect"))
         else:
-            each = read_struct(section.item_of(node, "expect"), Expectation)
+            each = read_struct(section.section_of(node, "expect", line_of(node)), Expectation)
         found.append(msgspec.structs.replace(each, name=each.name or each.rule))
     return tuple(found)
 
@@ -119,7 +119,7 @@ def _read_operation(section: Section, kind: type[Operation]) -> Operation:
     node = section.node(kind.kind)
     assert node is not None
     is_single = len(msgspec.structs.fields(kind)) == 2  # the line, and the field that the shorthand sets
-    if kind.shorthand and (is_single or not is_mapping(node)):
+    if kind.shorthand and (is_single or not isinstance(node, yaml.MappingNode)):
         line = text_line_of(node) if kind is SqlStep else section.line_at(kind.kind)
         values: dict[str, Any] = {kind.shorthand: read_value(section, kind.kind, kind, kind.shorthand)}
         return kind(line=line, **values)

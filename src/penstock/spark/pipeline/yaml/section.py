@@ -7,17 +7,14 @@ problem notes it and returns a neutral value, so that reading continues and find
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
 import yaml
 
-from penstock.spark.pipeline.core.durations import parse_duration_ms
+from penstock.spark.durations import parse_duration_ms
 from penstock.spark.pipeline.core.problems import Problem, did_you_mean, error, not_one_of
 from penstock.spark.pipeline.yaml.environment import substitute
-
-NOTHING_MISPLACED: Mapping[str, str] = MappingProxyType({})
 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _INTEGER = re.compile(r"[+-]?\d+(_\d+)*")
@@ -81,7 +78,7 @@ class Section:
         return key in self._entries
 
     def node(self, key: str, *, required: bool = False) -> yaml.Node | None:
-        """Return the node of the value; note a missing one that is required."""
+        """Return the node of the value; report a required node that is missing."""
         if self.has(key):
             return self._entries[key][1]
         if required:
@@ -98,12 +95,12 @@ class Section:
     def note_at(self, key: str, message: str) -> None:
         self.note(f"`{key}` {message}", self.line_at(key))
 
-    def refuse_unknown(self, misplaced: Mapping[str, str] = NOTHING_MISPLACED) -> None:
+    def refuse_unknown(self, misplaced: Mapping[str, str] | None = None) -> None:
         """Note unknown keys. `misplaced` has the messages for keys that are known elsewhere."""
         for key in self._entries:
             if key in self._asked or key.startswith("x-"):
                 continue
-            if key in misplaced:
+            if misplaced and key in misplaced:
                 self.note_at(key, misplaced[key])
                 continue
             if is_null(self._entries[key][1]) and " " in key:  # {sql: SELECT a, b FROM t} is cut at its comma
@@ -221,12 +218,8 @@ class Section:
         node = self.node(key)
         return None if node is None or is_null(node) else self.section_of(node, key)
 
-    def section_of(self, node: yaml.Node, key: str) -> "Section":
-        return Section(self._reading, node, f"{self.what}: {key}", self.line_at(key))
-
-    def item_of(self, node: yaml.Node, key: str) -> "Section":
-        """Return the section of one item of the list at `key`, which has a line of its own."""
-        return Section(self._reading, node, f"{self.what}: {key}", line_of(node))
+    def section_of(self, node: yaml.Node, key: str, line: int = 0) -> "Section":
+        return Section(self._reading, node, f"{self.what}: {key}", line or self.line_at(key))
 
     def named_sections(self, key: str, kind: str) -> "list[tuple[str, Section]]":
         """Return the parts of a mapping by name: for `sources`, (`orders`, the section `source orders`), …"""
@@ -235,7 +228,7 @@ class Section:
             return []
         return [
             (name, Section(self._reading, value, f"{kind} {name}", line_of(key_node)))
-            for name, (key_node, value) in outer._entries.items()  # noqa: SLF001 - another of its own class
+            for name, (key_node, value) in outer._entries.items()  # noqa: SLF001 - another instance of this class
         ]
 
 

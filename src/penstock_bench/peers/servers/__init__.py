@@ -1,1 +1,0 @@
-"""Starts each product on loopback, a module each, and finds out whether it is installed."""
