@@ -5,6 +5,8 @@ processes started here are ended, each by its own id.
 """
 
 import contextlib
+import fcntl
+import functools
 import os
 import queue
 import random
@@ -13,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +27,7 @@ STOP_TIMEOUT_S = 20.0
 
 # Below the range that the kernel hands to outgoing connections, so that no client takes a dead broker's port.
 _PORTS = range(15_000, 31_000)
+_reserved_ports: set[int] = set()
 _ADDRESS = re.compile(r"(\d+\.\d+\.\d+\.\d+|localhost|\[::1\]):(\d+)")
 
 
@@ -190,11 +194,34 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def free_port() -> int:
-    """A free port outside the kernel's range for outgoing connections."""
+    """A free port outside the kernel's range for outgoing connections, given to no other process of tests.
+
+    The port stays this process's own: a broker that a test has stopped finds it free again, and no broker of
+    a test that runs beside it answers there meanwhile.
+    """
     for _ in range(1000):
         port = random.SystemRandom().choice(_PORTS)
+        if port in _reserved_ports or not _reserve(port):
+            continue
+        _reserved_ports.add(port)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", port))
             return port
     raise OSError(f"no free port in {_PORTS}")
+
+
+def _reserve(port: int) -> bool:
+    """Lock the byte of the port in a file that all processes of tests share; the lock ends with the process."""
+    try:
+        fcntl.lockf(_port_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    return True
+
+
+@functools.cache
+def _port_locks() -> int:
+    """Opened once: closing any descriptor of the file would end all locks of the process."""
+    path = Path(tempfile.gettempdir()) / f"penstock-tests-{os.getuid()}.ports"
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
