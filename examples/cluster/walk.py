@@ -120,7 +120,7 @@ def walk(nodes: dict[int, Node]) -> None:
     run("cluster", "status", *returned)
 
     say(f"Node {leader} leads nothing now. Hand its partitions back to it.")
-    run("cluster", "rebalance", *returned)
+    run("cluster", "elect-leaders", *returned)
     run("cluster", "status", *returned)
 
     say("All three messages, in their order, for a group that any node serves.")

@@ -51,7 +51,7 @@ def bench(
     seconds: float | None = typer.Option(
         None, min=0.1, metavar="SECONDS", help="Run timed measurements for this many seconds."
     ),
-    minutes_max: float | None = typer.Option(
+    max_minutes: float | None = typer.Option(
         None, min=0.1, metavar="MINUTES", help="Start no further step after this many minutes."
     ),
     log_gb: float | None = typer.Option(
@@ -115,7 +115,7 @@ def bench(
         sizes.cluster.minutes_max if set(chosen) - machine_only else 0
     )
     sizes = scale.adjust(
-        sizes, rounds=rounds, seconds=seconds, minutes_max=minutes_max or allowed, log_gb=log_gb
+        sizes, rounds=rounds, seconds=seconds, minutes_max=max_minutes or allowed, log_gb=log_gb
     )
     older = [_read(path) for path in earlier]
     console = Console()

@@ -23,7 +23,7 @@ def test_describe_shows_the_start_and_end_offset_of_each_partition(
     penstock: Penstock, topic: str, send: Send
 ) -> None:
     send(topic, 1, ["a", "b", "c"])
-    penstock("topic", "truncate", topic, "--partition", "1", "--before", "2")
+    penstock("topic", "delete-records", topic, "--partition", "1", "--before", "2")
     (described,) = json.loads(penstock("topic", "describe", topic, "--json").stdout)
     offsets = [(each["startOffset"], each["endOffset"]) for each in described["partitions"]]
     assert offsets == [(0, 0), (2, 3)]
@@ -34,7 +34,7 @@ def test_describe_shows_the_start_and_end_offset_of_each_partition(
 
 def test_truncating_to_the_end_deletes_every_record(penstock: Penstock, topic: str, send: Send) -> None:
     send(topic, 0, ["a", "b"])
-    done = penstock("topic", "truncate", topic, "--before", "end")
+    done = penstock("topic", "delete-records", topic, "--before", "end")
     assert f"{topic}-0 starts at offset 2 now\n" in done.stdout
     assert penstock("consume", topic, "--no-follow").stdout == ""
 
@@ -56,7 +56,7 @@ def test_an_unknown_topic_is_answered_with_the_nearest_one(penstock: Penstock, t
         ("describe",),
         ("delete",),
         ("alter", "--partitions", "3"),
-        ("truncate", "--before", "end"),
+        ("delete-records", "--before", "end"),
     ):
         failed = penstock("topic", command[0], topic + "x", *command[1:], fails=True)
         assert failed.stderr == f"penstock: there is no topic {topic}x: did you mean {topic}?\n"

@@ -98,7 +98,9 @@ async def test_what_is_missing_after_a_clean_stop_is_said_refused_and_not_given_
         assert len(said) == 1, "one line for the partition, before anybody has asked for it"
         assert f"Lost records in {topic.name}-0: offsets {missing[0]} to {missing[-1]} (" in said[0]
         assert str(directory / segment(missing[0] // 4 * 4)) in said[0]
-        assert f"penstock topic truncate {topic.name} --partition 0 --before {missing[-1] + 1}" in said[0]
+        assert (
+            f"penstock topic delete-records {topic.name} --partition 0 --before {missing[-1] + 1}" in said[0]
+        )
         client = await live.connect()
         assert await found(client, topic, COUNT) == expected(missing, COUNT)
         assert (await client.produce(topic, batch(b"%d" % COUNT))).base_offset == COUNT

@@ -48,10 +48,12 @@ _Kind: Kind = typer.Argument(
     help="What the settings belong to; brokers is the default of all brokers.",
 )
 _Settings: list[str] = typer.Argument(
-    metavar="NAME KEY=VALUE", help="The name, or the broker's number (optional), and settings."
+    metavar="NAME KEY=VALUE",
+    help="Name of the topic, group or broker id (optional for a broker), then settings.",
 )
 _Keys: list[str] = typer.Argument(
-    metavar="NAME KEY", help="The name, or the broker's number (optional), and names of settings."
+    metavar="NAME KEY",
+    help="Name of the topic, group or broker id (optional for a broker), then names of settings.",
 )
 
 
@@ -120,7 +122,7 @@ def _is_default(kind: Kind, entry: Any) -> bool:
 @app.command("set")
 @connects
 def set_(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Settings) -> None:
-    """Set settings, at once and persistently.
+    """Change settings. They take effect immediately and survive a restart.
 
     For example:
 

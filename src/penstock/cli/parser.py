@@ -1,6 +1,7 @@
 """The full command-line parser: every command with its help. A new command is one row of `_COMMANDS`."""
 
 import importlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,14 @@ _COMMANDS = {
     "bench": "bench",
 }
 
+# Deprecated names, still accepted: the command (and subcommand) they belong to, the old word and the new one.
+_DEPRECATED = (
+    (("topic",), "truncate", "delete-records"),
+    (("cluster",), "rebalance", "elect-leaders"),
+    (("pipeline", "backfill"), "--again", "--force"),
+    (("bench",), "--minutes-max", "--max-minutes"),
+)
+
 _HELP_FLAGS = ["-h", "--help"]
 
 _HELP = """A message broker that speaks Kafka's protocol and keeps every record that it acknowledged.
@@ -47,6 +56,7 @@ Run the first of these in one terminal and the others in a second one:
 
 def run_parsed(arguments: Sequence[str]) -> int:
     """Run the command of the arguments and give its exit code."""
+    arguments = _replace_deprecated(arguments)
     try:
         command = get_command(_build_app(arguments))
         _tidy_help(command)
@@ -59,6 +69,22 @@ def run_parsed(arguments: Sequence[str]) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     return result if isinstance(result, int) else 0  # a `typer.Exit` comes back as its exit code
+
+
+def _replace_deprecated(arguments: Sequence[str]) -> list[str]:
+    """Replace deprecated names by the current ones, with a note on standard error."""
+    words = list(arguments)
+    for command, old, new in _DEPRECATED:
+        depth = len(command)
+        if tuple(words[:depth]) != command:
+            continue
+        end = len(words) if old.startswith("--") else depth + 1
+        for at, word in enumerate(words[depth:end], start=depth):
+            name, equals, value = word.partition("=")
+            if name == old:
+                words[at] = f"{new}{equals}{value}"
+                print(f"penstock: {old} is deprecated, use {new}", file=sys.stderr)
+    return words
 
 
 def _build_app(arguments: Sequence[str]) -> typer.Typer:

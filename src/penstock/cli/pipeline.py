@@ -245,8 +245,8 @@ def backfill(
         None, "--output", metavar="NAME", show_default="all, and dead letters", help="Write only this output."
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only count the records."),
-    again: bool = typer.Option(
-        False, "--again", help="Write a range again that was backfilled before; nothing is removed."
+    force: bool = typer.Option(
+        False, "--force", help="Write the range even if it was backfilled before; earlier rows are kept."
     ),
     server: str | None = Server,
     master: str | None = Master,
@@ -255,7 +255,7 @@ def backfill(
 ) -> None:
     """Run a pipeline over the records of a time range, as a batch.
 
-    The same range is written to an output only once, unless --again is given.
+    The same range is written to an output only once, unless --force is given.
 
     For example:
 
@@ -286,7 +286,7 @@ def backfill(
         with session_for(
             pipeline, master=master, remote=remote, is_short_run=True, show_logs=spark_logs
         ) as session:
-            results = batch.backfill(session, pipeline, queries, times, ranges, again=again)
+            results = batch.backfill(session, pipeline, queries, times, ranges, again=force)
     for result in results:
         print(f"{result.query}: " + ("was done before, nothing written" if result.was_done else "written"))
 

@@ -77,12 +77,14 @@ def list_(target: Target, *, as_json: bool = AsJson) -> None:
 def set_(
     options: EntityOptions,
     target: Target,
-    limits: list[str] = typer.Argument(metavar="KEY=VALUE", help="Quotas by Kafka's names, or in short."),
+    limits: list[str] = typer.Argument(
+        metavar="KEY=VALUE", help="Quotas, by Kafka's name or its short form."
+    ),
 ) -> None:
     """Limit bytes per second, request time in percent, partition changes per second, connections per second.
 
     The names are Kafka's: producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate,
-    connection_creation_rate; in short produce, fetch, request, mutation, connection.
+    connection_creation_rate. Short forms: produce, fetch, request, mutation, connection.
 
     For example:
 
@@ -100,7 +102,7 @@ def set_(
 def remove(
     options: EntityOptions,
     target: Target,
-    keys: list[str] = typer.Argument(metavar="KEY", help="Quotas by Kafka's names, or in short."),
+    keys: list[str] = typer.Argument(metavar="KEY", help="Quotas, by Kafka's name or its short form."),
 ) -> None:
     """Remove quotas."""
     ops = [altering.OpData(key=_KEYS.get(key, key), remove=True) for key in keys]

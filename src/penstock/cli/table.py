@@ -98,7 +98,7 @@ def compact(
     """Merge small files into larger ones. Streams may write to the table at the same time.
 
     The small files stay on disk for readers of older versions, until `penstock table vacuum` removes them; those of a
-    Parquet table, which has no versions, are removed at once.
+    Parquet table, which has no versions, are removed immediately.
     """
     with _opened(path) as table:
         done = table.compact(file_size_mb * _MEBIBYTE)
@@ -115,12 +115,14 @@ def vacuum(
     *,
     path: str = _PATH,
     older_than: str = typer.Option(
-        "7d", metavar="AGE", help="Select files of this age: 90s, 30m, 12h, 7d. Delta counts whole hours."
+        "7d",
+        metavar="AGE",
+        help="Select files older than this: 90s, 30m, 12h, 7d. Delta rounds to whole hours.",
     ),
-    remove: bool = typer.Option(False, "--remove", help="Remove the files, instead of only showing them."),
+    remove: bool = typer.Option(False, "--remove", help="Delete the files instead of listing them."),
     as_json: bool = AsJson,
 ) -> None:
-    """Show, or remove, unused files of a table: of failed writes and of older versions.
+    """List unused files of a table, left by failed writes and older versions. Delete them with --remove.
 
     Files of a batch that is being written are unused until its commit: choose an age longer than a batch takes.
     """

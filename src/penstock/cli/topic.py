@@ -1,4 +1,4 @@
-"""`penstock topic …`: create, list, describe, alter, truncate and delete topics."""
+"""`penstock topic …`: create, list, describe, alter and delete topics, and delete their oldest records."""
 
 from typing import Any
 
@@ -189,9 +189,9 @@ def alter(
     print(f"topic {name} has {partitions} partitions")
 
 
-@app.command()
+@app.command("delete-records")
 @connects
-def truncate(
+def delete_records(
     target: Target,
     *,
     name: str = typer.Argument(metavar="TOPIC", help="Topic name."),
@@ -199,15 +199,15 @@ def truncate(
         ..., metavar="OFFSET|end", help="Delete every record below this offset; `end`: all records."
     ),
     partition: int | None = typer.Option(
-        None, min=0, metavar="N", show_default="all", help="Truncate only this partition."
+        None, min=0, metavar="N", show_default="all", help="Delete records of this partition only."
     ),
 ) -> None:
     """Delete the oldest records of a topic. This cannot be undone.
 
     For example:
 
-      penstock topic truncate orders --before end
-      penstock topic truncate orders --partition 0 --before 1200
+      penstock topic delete-records orders --before end
+      penstock topic delete-records orders --partition 0 --before 1200
     """
     offset = -1 if before == "end" else int(before) if before.isdecimal() else None
     if offset is None:

@@ -92,7 +92,7 @@ def test_a_committed_offset_below_the_start_counts_as_none(
 ) -> None:
     send(topic, 0, list("abcdef"))
     assert read("-n", "1") == "a"
-    penstock("topic", "truncate", topic, "--partition", "0", "--before", "3")
+    penstock("topic", "delete-records", topic, "--partition", "0", "--before", "3")
     assert read("--no-follow", "--from", "-2") == "ef"
 
 

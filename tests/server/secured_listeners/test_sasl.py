@@ -86,7 +86,7 @@ async def test_logins_and_handshakes_are_told_to_prometheus(secured: Secured) ->
         pass
     told = "".join([piece async for piece in scrape(secured.live.services)])
     for name in ("penstock_logins_total", "penstock_tls_handshakes_total"):
-        assert re.search(rf'{name}{{listener="SASL_SSL",outcome="good"}} [1-9]', told)
+        assert re.search(rf'{name}{{listener="SASL_SSL",outcome="success"}} [1-9]', told)
 
 
 async def test_requests_sent_behind_a_failing_login_are_not_answered(secured: Secured) -> None:

@@ -125,7 +125,7 @@ def test_a_range_is_backfilled_once(
     assert run(command) == 0
     assert "shop.table: was done before, nothing written" in capsys.readouterr().out
     assert len(rows(file)) == 3
-    assert run([*command, "--again", "--output", "table"]) == 0
+    assert run([*command, "--force", "--output", "table"]) == 0
     assert len(rows(file)) == 6
 
 

@@ -1,4 +1,4 @@
-"""`penstock cluster …`: show brokers and partitions, drain and remove brokers, rebalance, upgrade."""
+"""`penstock cluster …`: show brokers and partitions, drain and remove brokers, elect leaders, upgrade."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,7 +31,8 @@ from penstock.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from penstock.protocol.messages.unregister_broker import UnregisterBrokerRequest
 
 app = typer.Typer(
-    help="Show, drain, remove and rebalance the brokers of a cluster, and upgrade it.", no_args_is_help=True
+    help="Show, drain and remove the brokers of a cluster, elect leaders, and upgrade it.",
+    no_args_is_help=True,
 )
 
 _ROUNDS_MAX = 5  # topics may be created on a broker while it is drained
@@ -248,9 +249,9 @@ def _remove_voter(client: RequestClient, cluster_id: str, voter: QuorumNode) -> 
             raise
 
 
-@app.command()
+@app.command("elect-leaders")
 @connects
-def rebalance(
+def elect_leaders(
     target: Target,
     *,
     replicas: bool = typer.Option(

@@ -30,7 +30,7 @@ _Settings: list[str] = typer.Option(
     "-X",
     "--command-config",
     metavar="KEY=VALUE|FILE",
-    help="Set a client property, such as security.protocol=SSL, or read a file of them (repeatable).",
+    help="Set a client property (security.protocol=SSL), or read a properties file (repeatable).",
 )
 
 

@@ -23,11 +23,11 @@ Name: str = typer.Argument(metavar="PIPELINE|TOPIC", help="The pipeline, or its 
 
 class FilterOptions(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = typer.Option(
-        None, metavar="TEXT", help="Select letters whose error contains this, in any case."
+        None, metavar="TEXT", help="Select records whose error contains this text (case-insensitive)."
     )
-    step: str | None = typer.Option(None, metavar="NAME", help="Select letters of this source or step.")
+    step: str | None = typer.Option(None, metavar="NAME", help="Select records of this source or step.")
     count_max: int | None = typer.Option(
-        None, "--max-messages", "-n", min=0, metavar="N", help="Stop after this many letters."
+        None, "--max-messages", "-n", min=0, metavar="N", help="Stop after this many records."
     )
 
     def filter(self) -> Filter:
@@ -92,12 +92,12 @@ def replay(
     to: str | None = typer.Option(
         None, metavar="TOPIC", show_default="the origin of each", help="Send all of them to this topic."
     ),
-    again: bool = typer.Option(False, "--again", help="Replay also letters that were replayed before."),
+    again: bool = typer.Option(False, "--again", help="Also replay records that were replayed before."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would be sent, and send nothing."),
 ) -> None:
     """Send rejected records back to the topics they were read from, with key, value, headers and partition.
 
-    A consumer group stores which letters were replayed, in the same transaction that sends them: running the command
+    A consumer group stores which records were replayed, in the same transaction that sends them: running the command
     twice, or killing it, sends nothing twice.
 
     For example:

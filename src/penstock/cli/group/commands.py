@@ -141,7 +141,7 @@ def _summary(name: str, lag: int | None, knownLag: int, unknownPartitions: int) 
 @app.command()
 @connects
 def delete(target: Target, *, names: list[str] = Names) -> None:
-    """Delete groups with their offsets. A group with live members is refused."""
+    """Delete groups and their committed offsets. Fails if a group has active members."""
     groups = GroupAdmin(target)
     for group in [groups.describe(name) for name in dict.fromkeys(names)]:
         check_no_members(group, "delete")

@@ -257,10 +257,10 @@ def verify(
 
 @app.command()
 def recover(*, directory: str = _DIRECTORY, as_json: bool = AsJson) -> None:
-    """Recover as a start after a crash does, and print what was truncated, replayed and rebuilt. Stop the broker first.
+    """Recover a data directory after a crash, as a broker does when it starts. Stop the broker first.
 
-    Records that only the journal has are replayed. Partial batches at the end are truncated; damage to durable records
-    is reported and left.
+    Replays records that only the journal has, truncates partial batches at the end of logs, and prints each step.
+    Reports damage to durable records and does not change it.
     """
     from penstock.cli.log.recovery import recover_directory
 

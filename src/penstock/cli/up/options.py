@@ -42,7 +42,7 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     node_id: Annotated[int | None, Option("Node id of this broker.", "N", "1", 0)] = None
     config: Annotated[
         str | None,
-        Option("Read a .properties file with Kafka's names; `penstock config list` shows them.", "FILE"),
+        Option("Read settings from a Kafka .properties file; list them with `penstock config list`.", "FILE"),
     ] = None
     settings: Annotated[
         tuple[str, ...], Option("Override a property of the file (repeatable).", "KEY=VALUE", flag="--set")

@@ -88,7 +88,9 @@ def _resident_bytes() -> int:
 # -- requests
 
 
-_REQUEST_SECONDS = _family("request_duration_seconds", "histogram", "From the frame to its answer, by API")
+_REQUEST_SECONDS = _family(
+    "request_duration_seconds", "histogram", "Time from receiving a request to sending its response, by API"
+)
 _LOOP_LAG = _family("event_loop_lag_seconds", "histogram", "How late the event loop is")
 _FLUSH = _family(
     "log_flush_duration_seconds", "histogram", "How long syncs took; a round of the journal is one"
@@ -106,7 +108,7 @@ def _requests(services: Services) -> Iterator[str]:
         (({"api": each.name}, each.request_bytes) for each in counts),
     )
     yield from text(
-        _family("response_bytes_total", "counter", "Bytes of answers, by API"),
+        _family("response_bytes_total", "counter", "Bytes of responses, by API"),
         (({"api": each.name}, each.response_bytes) for each in counts),
     )
     yield from text(
@@ -129,19 +131,19 @@ def _histogram(family: Family, histogram: Histogram) -> Iterator[str]:
 
 
 _LOGINS = {
-    "good": "good_logins",
-    "failed": "failed_logins",
-    "renewed": "good_reauthentications",
-    "not_renewed": "failed_reauthentications",
+    "success": "good_logins",
+    "failure": "failed_logins",
+    "reauth_success": "good_reauthentications",
+    "reauth_failure": "failed_reauthentications",
     "expired": "sessions_expired",
 }
-_HANDSHAKES = {"good": "tls_handshakes", "failed": "failed_tls_handshakes"}
+_HANDSHAKES = {"success": "tls_handshakes", "failure": "failed_tls_handshakes"}
 
 
 def _identity(services: Services) -> Iterator[str]:
     for name, explanation, outcomes in (
-        ("logins_total", "Logins of listeners with SASL, by how they ended", _LOGINS),
-        ("tls_handshakes_total", "Handshakes of listeners with TLS, by how they ended", _HANDSHAKES),
+        ("logins_total", "SASL logins, by listener and outcome", _LOGINS),
+        ("tls_handshakes_total", "TLS handshakes, by listener and outcome", _HANDSHAKES),
     ):
         samples = [
             ({"listener": listener, "outcome": outcome}, getattr(counts, attribute))
@@ -175,7 +177,11 @@ def _node(services: Services) -> Iterator[str]:
         ("topics", "Topics in the cluster", len(image.topics)),
         ("partitions_held", "Replicas on this broker", len(replicas)),
         ("partitions_led", "Partitions that this broker leads", len(leading)),
-        ("partitions_under_replicated", "Led here, not in sync everywhere", sum(map(_lacks, leading))),
+        (
+            "partitions_under_replicated",
+            "Partitions led here with out-of-sync replicas",
+            sum(map(_lacks, leading)),
+        ),
         ("partitions_under_min_isr", "Led here, with too few in sync", _under_min_isr(services, leading)),
         ("partitions_offline", "Without a leader, in the whole cluster", _offline(services)),
         ("fetch_sessions", "Incremental fetch sessions", len(services.fetch_sessions)),
@@ -317,7 +323,7 @@ def _shares(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
     )
     yield (
         _family(
-            "share_in_flight_records", "gauge", "Records given to share groups and not all done with yet"
+            "share_in_flight_records", "gauge", "Records acquired by share groups and not acknowledged yet"
         ),
         (
             (

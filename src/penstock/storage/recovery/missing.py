@@ -192,6 +192,6 @@ def report(name: PartitionName, losses: Sequence[Loss]) -> str:
     return (
         f"offsets {offsets} ({files}). Readers of these offsets get an error, all "
         "others are served. Replicas on other brokers repair it; without any, stop the broker and restore the file(s) "
-        f"from a backup, or accept the loss: penstock topic truncate {name.topic} --partition {name.partition} "
+        f"from a backup, or accept the loss: penstock topic delete-records {name.topic} --partition {name.partition} "
         f"--before {end_offset}"
     )

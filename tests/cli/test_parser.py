@@ -1,0 +1,24 @@
+import pytest
+
+from penstock.cli.main import run
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [
+        (["topic", "truncate", "--help"], "truncate", "delete-records"),
+        (["cluster", "rebalance", "--help"], "rebalance", "elect-leaders"),
+        (["pipeline", "backfill", "--again", "--help"], "--again", "--force"),
+        (["bench", "--minutes-max=3", "--list"], "--minutes-max", "--max-minutes"),
+    ],
+)
+def test_a_deprecated_name_still_works_and_prints_a_note(
+    command: list[str], old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command) == 0
+    assert f"{old} is deprecated, use {new}" in capsys.readouterr().err
+
+
+def test_a_topic_may_have_the_name_of_a_deprecated_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topic", "delete", "truncate", "--help"]) == 0
+    assert capsys.readouterr().err == ""
