@@ -20,6 +20,7 @@ from penstock_simulation.cluster.clients.requests import LATEST, alter_configs, 
 _MIN_ISR, _MESSAGE_BYTES = "min.insync.replicas", "max.message.bytes"
 _FILLER_COUNT = 150
 _MESSAGE_BYTES_MIN, _MESSAGE_BYTES_MAX = 100, 400
+_RESTORE_INTERVAL_S = 2.0
 
 Kind = Callable[[], Awaitable[bool]]
 
@@ -72,6 +73,8 @@ class RandomSettingsAdmin(SettingsAdmin):
         self.counts: Counter[str] = Counter()
         self._lock = asyncio.Lock()
         self._is_restoring = False
+        self._uncertain: set[str] = set()
+        """Topics with a limit that was requested and not answered: it may still be applied, after a later change."""
 
     async def run(self, interval_s: float) -> None:
         kinds: list[tuple[str | None, Kind, int]] = [
@@ -94,6 +97,10 @@ class RandomSettingsAdmin(SettingsAdmin):
             async with self._lock:
                 if not self._is_restoring and await kind():
                     self.counts[kind.__name__.strip("_")] += 1
+        while self._uncertain:
+            await asyncio.sleep(_RESTORE_INTERVAL_S)
+            for topic in sorted(self._uncertain):
+                await self._set_message_bytes(topic, None)
 
     async def restore(self) -> None:
         """Stop changing settings, and remove those that keep producers from writing."""
@@ -149,6 +156,8 @@ class RandomSettingsAdmin(SettingsAdmin):
         topic, _ = random.choice(plan.INTERNAL)
         limit = random.randint(_MESSAGE_BYTES_MIN, _MESSAGE_BYTES_MAX)
         is_changed = await self._set_topic(topic, _MESSAGE_BYTES, str(limit))
+        if not is_changed:
+            self._uncertain.add(topic)
         await asyncio.sleep(random.uniform(0.1, 1.5))
         await self._set_message_bytes(topic, str(BATCH_BYTES_MAX) if topic == OFFSETS_TOPIC else None)
         return is_changed
