@@ -6,7 +6,7 @@ from penstock.client.core.operations import NO_COORDINATOR
 from penstock.client.metadata import TopicPartition
 from penstock.gateway.forwarding import Forwarder
 from penstock.gateway.partitions import PartitionRefused
-from penstock.groups.offset_requests import Committer, commit, fetch
+from penstock.groups.offset_requests import Committer, commit, fetch, settled
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.wire import ZERO_UUID
@@ -31,8 +31,7 @@ class GroupOffsets:
             topic_id=ZERO_UUID if known is None else known.topic_id,
         )
         key = OffsetCommitKey(group=group, topic=where.topic, partition=where.partition)
-        outcome = commit(groups, Committer(group_id=group), [(key, value)])
-        code = await outcome if isinstance(outcome, Awaitable) else outcome
+        code = await settled(commit(groups, Committer(group_id=group), [(key, value)]))
         if code in NO_COORDINATOR:
             await self._remote.commit(group, where, offset)
         elif code == ErrorCode.UNKNOWN_MEMBER_ID:

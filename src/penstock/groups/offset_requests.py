@@ -20,10 +20,11 @@ from penstock.groups.services.base import Shard
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.wire import ZERO_UUID
-from penstock.runtime.completion import Completion, Reply
+from penstock.runtime.completion import Completion
 
 T = TypeVar("T")
 
+_NO_ERROR = ErrorCode.NONE  # in Python 3.11 it takes a call to get a member of an enum
 _GROUP_ID_NOT_FOUND_FROM = 9  # the first version of OffsetCommit whose clients know that error
 
 
@@ -54,8 +55,8 @@ def commit(
     committer: Committer,
     commits: Commits,
     transaction: InTransaction | None = None,
-) -> ErrorCode | Completion[ErrorCode]:
-    """Store offsets; the offsets of a transaction take effect when it commits."""
+) -> ErrorCode | Completion[None]:
+    """Store offsets; the offsets of a transaction take effect when it commits. See `outcome_of` for the completion."""
     shard = groups.find(committer.group_id)
     if isinstance(shard, ErrorCode):
         return shard
@@ -95,20 +96,29 @@ def commit(
 
 def _write(
     shard: Shard, commits: Commits, now: Instant, transaction: InTransaction | None
-) -> ErrorCode | Completion[ErrorCode]:
+) -> ErrorCode | Completion[None]:
     if not commits:
         return ErrorCode.NONE
     try:
         if transaction is None:
-            written = shard.submit(shard.state.commit(commits, now))
-        else:
-            change = shard.state.commit(commits, now, transaction.producer_id)
-            written = shard.write_in_transaction(change, transaction)
+            return shard.submit(shard.state.commit(commits, now))
+        change = shard.state.commit(commits, now, transaction.producer_id)
+        return shard.write_in_transaction(change, transaction)
     except CoordinatorError as error:
         return error.code
-    return Reply.after(
-        written, lambda done: done.error.code if isinstance(done.error, CoordinatorError) else ErrorCode.NONE
-    )
+
+
+def outcome_of(written: Completion[None]) -> ErrorCode:
+    """The outcome of a commit that is done."""
+    error = written.error
+    if error is None:
+        return _NO_ERROR
+    return error.code if isinstance(error, CoordinatorError) else ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+async def settled(outcome: ErrorCode | Completion[None]) -> ErrorCode:
+    """Wait until a commit is done, and return its outcome."""
+    return outcome if isinstance(outcome, ErrorCode) else await _after(outcome, ErrorCode.NONE)
 
 
 def fetch(

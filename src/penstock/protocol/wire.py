@@ -182,6 +182,12 @@ def read_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
 
 
 def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
+    # As nearly always: of one byte of size, read here rather than by a call.
+    if pos < len(buf) and 0 < buf[pos] < 0x80 and (end := pos + buf[pos]) <= len(buf):
+        try:
+            return str(buf[pos + 1 : end], "utf-8"), end
+        except UnicodeDecodeError:
+            raise ProtocolError("a string is not valid UTF-8") from None
     value, pos = read_compact_nullable_string(buf, pos)
     if value is None:
         raise null_in_non_nullable("string")

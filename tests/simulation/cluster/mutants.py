@@ -21,7 +21,7 @@ from penstock.cluster.controller import settings_review
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError, client_error
 from penstock.cluster.coordination.partition import CoordinatorPartition, InTransaction
-from penstock.cluster.coordination.pending_batch import PendingBatch
+from penstock.cluster.coordination.pending_batch import PendingBatch, size_of
 from penstock.cluster.fetching.fetcher import Fetcher
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
@@ -140,7 +140,7 @@ def _write_a_transaction_in_parts(stack: contextlib.ExitStack) -> None:
         refusal: LogError | None = None
         for record in change.records:
             batch = PendingBatch()
-            batch.add([record], size_bytes_max)
+            batch.add([record], size_of(record), size_bytes_max)
             built = batch.build(
                 partition._codec,
                 size_bytes_max,

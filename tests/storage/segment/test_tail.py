@@ -1,7 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.protocol.records.batch import parse_header
+from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.storage.segment.tail import ENTRIES_MAX, Tail
+from penstock.storage.storable_batch import StorableBatch
+
+
+def batch_of(last_offset: int, size_bytes: int) -> StorableBatch:
+    header = parse_header(build_batch([NewRecord(value=b"v")]))
+    return StorableBatch(b"", header, last_offset, last_offset, -1, size_bytes)
 
 
 def tail_of(*batches: tuple[int, int]) -> Tail:
@@ -11,7 +19,7 @@ def tail_of(*batches: tuple[int, int]) -> Tail:
     for count, size in batches:
         offset += count
         position += size
-        tail.add([offset - 1], [size])
+        tail.add([batch_of(offset - 1, size)])
     return tail
 
 

@@ -147,7 +147,7 @@ class CoordinatorPartition(Generic[S]):
             batch = self._next_batch()
         elif not self.leads:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
-        batch.add(change.records, size_bytes_max)
+        batch.add(change.records, size_bytes, size_bytes_max)
         written = batch.wait()
         change.apply()
         return written
@@ -224,9 +224,9 @@ class CoordinatorPartition(Generic[S]):
         They are appended at once, all or none, and the state changes only if the log has accepted them.
         """
         size_bytes_max = self._size_bytes_max
-        self._checked_size(change.records, size_bytes_max)
+        size_bytes = self._checked_size(change.records, size_bytes_max)
         batch = PendingBatch()
-        batch.add(change.records, size_bytes_max)
+        batch.add(change.records, size_bytes, size_bytes_max)
         try:
             return self._append_now(
                 batch.build(

@@ -23,15 +23,17 @@ class PendingBatch:
         self.size_bytes = self._builders[0].size_bytes
         self._waiters: list[Completion[None]] = []
 
-    def add(self, records: Sequence[NewRecord], size_bytes_max: int) -> None:
+    def add(self, records: Sequence[NewRecord], size_bytes: int, size_bytes_max: int) -> None:
+        """Add records of at most `size_bytes` together, in batches of at most `size_bytes_max`."""
         builder = self._builders[-1]
         self.size_bytes -= builder.size_bytes
+        fits = builder.size_bytes + size_bytes <= size_bytes_max
         for record in records:
-            if len(builder) and builder.size_bytes + size_of(record) > size_bytes_max:
+            if not fits and len(builder) and builder.size_bytes + size_of(record) > size_bytes_max:
                 self.size_bytes += builder.size_bytes
                 builder = BatchBuilder()
                 self._builders.append(builder)
-            builder.append(record.key, record.value, timestamp=record.timestamp, headers=record.headers)
+            builder.append(record.key, record.value, record.headers, timestamp=record.timestamp)
         self.size_bytes += builder.size_bytes
 
     def build(

@@ -1,10 +1,12 @@
 """Maps a group or transactional id to a partition of the coordinator's topic."""
 
+import functools
 import struct
 
 _INT32_MIN_BITS = 1 << 31
 
 
+@functools.lru_cache(maxsize=512)
 def partition_for(key: str, partition_count: int) -> int:
     """The partition of a group or transactional id: the absolute value of Java's String.hashCode, as in Kafka."""
     units = key.encode("utf-16-be", "surrogatepass")

@@ -27,6 +27,7 @@ from penstock.protocol.records.record import Record
 
 _CRC = struct.Struct(">I")
 _NULL = b"\x01"  # zigzag of -1
+_ZERO = b"\x00"
 
 
 class NewRecord(msgspec.Struct, frozen=True):
@@ -65,23 +66,26 @@ def encode_record(
     headers: Sequence[tuple[str, bytes | None]] = (),
 ) -> bytes:
     """One record as it stands inside a batch, with its length in front."""
-    parts: list[Buffer] = [b"\x00", encode_varint(timestamp_delta), encode_varint(offset_delta)]
-    _append_field(parts, key)
-    _append_field(parts, value)
-    parts.append(encode_varint(len(headers)))
+    parts: list[Buffer] = [
+        _ZERO,  # attributes
+        encode_varint(timestamp_delta) if timestamp_delta else _ZERO,
+        encode_varint(offset_delta) if offset_delta else _ZERO,
+        _NULL if key is None else encode_varint(len(key)),
+        key or b"",
+        _NULL if value is None else encode_varint(len(value)),
+        value or b"",
+        encode_varint(len(headers)) if headers else _ZERO,
+    ]
     for header_key, header_value in headers:
-        _append_field(parts, header_key.encode())
-        _append_field(parts, header_value)
+        name = header_key.encode()
+        parts += (
+            encode_varint(len(name)),
+            name,
+            _NULL if header_value is None else encode_varint(len(header_value)),
+            header_value or b"",
+        )
     body = b"".join(parts)
     return encode_varint(len(body)) + body
-
-
-def _append_field(parts: list[Buffer], field: Buffer | None) -> None:
-    if field is None:
-        parts.append(_NULL)
-    else:
-        parts.append(encode_varint(len(field)))
-        parts.append(field)
 
 
 def assemble_batch(

@@ -7,7 +7,7 @@ import msgspec
 from penstock.config.topic import TopicConfig
 from penstock.protocol.compression import CODEC_BY_NAME, DECOMPRESSED_BYTES_MAX, Codec
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.records.batch import BatchHeader
+from penstock.protocol.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, BatchHeader
 
 _INT64_MAX = 2**63 - 1
 _EXPANSION_MAX = 32
@@ -58,6 +58,15 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     level: int | None = None
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
     elsewhere_above_bytes: int | None = None  # None decompresses all here
+
+    def leaves_unchanged(self, header: BatchHeader) -> bool:
+        """Whether a valid batch is stored as it is."""
+        return (
+            header.batch_length + LOG_OVERHEAD <= min(self.size_bytes_max, self.segment_bytes_max)
+            and (self.codec is None or header.attributes & CODEC_MASK == self.codec)
+            and not self.is_log_append_time
+            and not header.attributes & LOG_APPEND_TIME_FLAG
+        )
 
 
 class ValidatedBatch(msgspec.Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ KIP-848 groups. v10: topics by id. Unknown partitions have separate errors; an e
 
 import msgspec
 
-from penstock.groups.offset_requests import Committer, commit
+from penstock.groups.offset_requests import Committer, commit, outcome_of
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import offset_commit as api
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
@@ -57,7 +57,7 @@ def handle(
     )
     outcome = commit(ctx.broker.groups, committer, commits)
     if isinstance(outcome, Completion):
-        return Reply.after(outcome, lambda done: _with(response, done.result()))
+        return Reply.after(outcome, lambda done: _with(response, outcome_of(done)))
     return _with(response, outcome)
 
 

@@ -219,7 +219,18 @@ class _Produce(Reply[ProduceResponse | None]):
         last: TopicProduceData | None = None
         for part in self._parts:
             topic = part[0]
-            response = _part_response(part, self._timed_out)
+            commit = part[4]
+            if commit is not None and commit.is_done and commit.error is None:
+                appended = commit.appended
+                assert appended is not None
+                response = PartitionProduceResponse(
+                    index=part[1],
+                    base_offset=appended.base_offset,
+                    log_append_time_ms=appended.log_append_time_ms,
+                    log_start_offset=appended.log_start_offset,
+                )
+            else:
+                response = _failed(part)
             if response.error_code and acks == 0:
                 raise CloseConnection(
                     f"a produce without acknowledgement to {topic.name or topic.topic_id.hex()} failed: "
@@ -257,26 +268,18 @@ def _judge(
     return None
 
 
-def _part_response(part: _Part, timed_out: Sequence[Commit]) -> PartitionProduceResponse:
+def _failed(part: _Part) -> PartitionProduceResponse:
     _, index, code, leader, commit = part
     if leader is None or commit is None:
         return PartitionProduceResponse(index=index, error_code=code, base_offset=-1)
-    if commit in timed_out:
+    error = commit.error
+    if error is None:
         return PartitionProduceResponse(index=index, error_code=ErrorCode.REQUEST_TIMED_OUT, base_offset=-1)
-    error, appended = commit.error, commit.appended
-    if error is not None:
-        if isinstance(error, AppendRejected):
-            return _rejected(index, leader, error)
-        assert isinstance(error, LogError)
-        return PartitionProduceResponse(
-            index=index, error_code=error.code, base_offset=-1, error_message=error.client_message
-        )
-    assert appended is not None
+    if isinstance(error, AppendRejected):
+        return _rejected(index, leader, error)
+    assert isinstance(error, LogError)
     return PartitionProduceResponse(
-        index=index,
-        base_offset=appended.base_offset,
-        log_append_time_ms=appended.log_append_time_ms,
-        log_start_offset=appended.log_start_offset,
+        index=index, error_code=error.code, base_offset=-1, error_message=error.client_message
     )
 
 

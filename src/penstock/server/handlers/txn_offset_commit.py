@@ -9,7 +9,7 @@ from penstock.cluster.coordination.placement import partition_for
 from penstock.cluster.metadata.topic_names import CONSUMER_OFFSETS
 from penstock.cluster.replica import Replica
 from penstock.config.settings.coordinators import TRANSACTION_PARTITION_VERIFICATION_ENABLE
-from penstock.groups.offset_requests import Commits, Committer, commit
+from penstock.groups.offset_requests import Commits, Committer, commit, settled
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import txn_offset_commit as api
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey
@@ -111,7 +111,7 @@ async def _commit(ctx: RequestContext, request: api.TxnOffsetCommitRequest, comm
             outcome = commit(ctx.broker.groups, committer, commits, InTransaction(*producer, verdict))
         finally:
             admission.close()
-    return outcome if isinstance(outcome, ErrorCode) else await outcome
+    return await settled(outcome)
 
 
 def _error_for_version(code: ErrorCode, version: int) -> ErrorCode:

@@ -17,6 +17,8 @@ from penstock.protocol.records.batch import (
     LOG_OVERHEAD,
     NO_PRODUCER_ID,
     PLACE,
+    BatchHeader,
+    crc_is_valid,
     iter_batches,
 )
 from penstock.protocol.records.errors import CorruptRecords
@@ -186,9 +188,21 @@ def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Chec
 
 
 def prepare_own(records: Buffer, rules: ValidationRules, now_ms: int) -> list[StorableBatch]:
-    """Validate batches that the broker itself appends, one or more. Raises `AppendRejected`."""
-    parts = tuple(_split(records))
-    return [prepare_produced(part, rules, now_ms, is_from_client=False) for part in parts]
+    """Prepare batches that the broker itself has built, one or more. Raises `AppendRejected`.
+
+    Their records are not checked, unless the topic's settings demand another codec or timestamp type.
+    """
+    prepared = []
+    for part, header in _split(bytearray(records) if isinstance(records, bytes) else records):
+        if not rules.leaves_unchanged(header):
+            prepared.append(prepare_produced(part, rules, now_ms, is_from_client=False))
+        elif crc_is_valid(part, 0, len(part)):
+            prepared.append(
+                StorableBatch(part, header, 0, header.last_offset_delta, header.max_timestamp, len(part))
+            )
+        else:
+            raise AppendRejected(ErrorCode.CORRUPT_MESSAGE, "The batch does not match its CRC")
+    return prepared
 
 
 def prepare_produced(
@@ -210,13 +224,13 @@ def prepare_produced(
     return StorableBatch(data, header, 0, header.last_offset_delta, validated.max_timestamp, len(data))
 
 
-def _split(records: Buffer) -> Iterator[memoryview]:
+def _split(records: Buffer) -> Iterator[tuple[memoryview, BatchHeader]]:
     view = memoryview(records)
     end = 0
     try:
         for position, header in iter_batches(records):
             end = position + header.size_bytes
-            yield view[position:end]
+            yield view[position:end], header
     except CorruptRecords as error:
         raise AppendRejected(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
     if end == 0 or end != len(records):

@@ -152,16 +152,14 @@ class SegmentChain:
         indexes = self.active.indexes_in_memory
         if indexes is None or not indexes.is_ready_for_batches:
             self._make_writable(next_offset)
-        last_offset = batches[-1].last_offset
+        last = batches[-1]
+        last_offset = last.last_offset
         if len(batches) == 1:
-            buffers: Sequence[Buffer] = (batches[0].data,)
-            sizes, last_offsets = [batches[0].size_bytes], [last_offset]
-            size_bytes, max_timestamp = sizes[0], batches[0].max_timestamp
+            buffers: Sequence[Buffer] = (last.data,)
+            size_bytes, max_timestamp = last.size_bytes, last.max_timestamp
         else:  # lists, because a generator is called for each element
             buffers = [batch.data for batch in batches]
-            sizes = [batch.size_bytes for batch in batches]
-            last_offsets = [batch.last_offset for batch in batches]
-            size_bytes = sum(sizes)
+            size_bytes = sum([batch.size_bytes for batch in batches])
             max_timestamp = max([batch.max_timestamp for batch in batches])
             if size_bytes <= JOINED_BYTES_MAX:
                 buffers = (b"".join(buffers),)
@@ -175,7 +173,7 @@ class SegmentChain:
         grow_by_bytes = self._grow_by_bytes if size_bytes < GROW_FOR_APPENDS_BELOW_BYTES else 0
         position = segment.write(buffers, size_bytes, grow_by_bytes)
         segment.note_batches(position, batches)
-        tail.add(last_offsets, sizes)
+        tail.add(batches)
         self.counted_bytes += size_bytes
         self.counted_batches += len(batches)
         if not self.unsynced or self.unsynced[-1] is not segment:

@@ -3,7 +3,8 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+
+from penstock.storage.storable_batch import StorableBatch
 
 ENTRIES_MAX = 2048
 _ENTRIES_KEPT = ENTRIES_MAX // 2 + 1  # with the sentinel
@@ -21,15 +22,15 @@ class Tail:
         self._lasts = array("q", (next_offset - 1,))
         self._ends = array("q", (position,))
 
-    def add(self, last_offsets: Sequence[int], sizes: Sequence[int]) -> None:
-        """Add batches that were written consecutively: their last offsets, and how many bytes each has."""
-        if len(sizes) == 1:  # as for a lone producer
-            self._lasts.append(last_offsets[0])
-            self._ends.append(self._ends[-1] + sizes[0])
-        else:
-            self._lasts.extend(last_offsets)
-            self._ends.extend(accumulate(sizes, initial=self._ends.pop()))
-        if len(self._lasts) > ENTRIES_MAX:
+    def add(self, batches: Sequence[StorableBatch]) -> None:
+        """Add batches that were written consecutively."""
+        lasts, ends = self._lasts, self._ends
+        end = ends[-1]
+        for batch in batches:
+            end += batch.size_bytes
+            lasts.append(batch.last_offset)
+            ends.append(end)
+        if len(lasts) > ENTRIES_MAX:
             del self._lasts[:-_ENTRIES_KEPT]
             del self._ends[:-_ENTRIES_KEPT]
 

@@ -14,6 +14,7 @@ from penstock.runtime import completion
 from penstock.server import connection
 from penstock.storage import flusher, sync
 from penstock.storage.segment.tail import Tail
+from penstock.storage.storable_batch import StorableBatch
 from penstock_bench.workloads.machine.profile import layer_of, shares_by_layer
 
 
@@ -24,8 +25,8 @@ def test_the_time_of_a_profile_is_divided_among_the_layers(tmp_path: Path) -> No
     profile = cProfile.Profile(itertools.count().__next__, timeunit=1e-6)
     profile.enable()
     for number in range(50):
-        validate_batch(batch, rules, 1)
-        tail.add([number], [1])
+        header = validate_batch(batch, rules, 1).header
+        tail.add([StorableBatch(batch, header, number, number, 1, len(batch))])
     profile.disable()
     path = tmp_path / "profile"
     profile.dump_stats(path)
