@@ -2,15 +2,17 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from penstock.client.connection import Connection
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.headers import encode_response_frame
 from penstock.protocol.messages import find_coordinator, join_group, offset_commit, sync_group
 from penstock_bench.context import Bench
-from penstock_bench.frames import UnexpectedAnswer
+from penstock_bench.frames import UnexpectedAnswer, frame
 from penstock_bench.process import ServerProcess
 
 _DELAY_MS = 500
@@ -18,6 +20,7 @@ _COMMITTING_GROUPS = 100
 _STEP_S = 0.005
 _TOPIC = "groups"
 _COMMIT_ROUND_FACTOR = 3
+_COMMIT_VERSION = 8
 T = TypeVar("T")
 
 
@@ -113,47 +116,107 @@ async def _take_part(connection: Connection, group: str) -> None:
 # -- commits
 
 
+class _Committer(asyncio.Protocol):
+    """One group: sends the same commit again and again, and compares each response with the expected bytes.
+
+    A client that encodes and decodes takes more of a processor for each commit than the broker does.
+    """
+
+    def __init__(self, number: int) -> None:
+        partition = offset_commit.OffsetCommitRequestPartition(partition_index=0, committed_offset=number)
+        topic = offset_commit.OffsetCommitRequestTopic(name=_TOPIC, partitions=[partition])
+        request = offset_commit.OffsetCommitRequest(group_id=_group(number), topics=[topic])
+        self._frame = frame(offset_commit.API_KEY, _COMMIT_VERSION, request)
+        self._success, self._timed_out = (
+            _commit_response(code) for code in (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        )
+        self._received = b""
+        self._sent_at: deque[float] = deque()
+        self.answered: list[tuple[float, float]] = []
+        """When each commit was sent, and answered."""
+        self.refused_count = 0
+        self.failure = ""
+        self.all_answered = asyncio.Event()
+        self.all_answered.set()
+        """Every commit has its response, or the connection failed."""
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def send(self) -> None:
+        self.all_answered.clear()
+        self._sent_at.append(time.perf_counter())
+        self._transport.write(self._frame)
+
+    def data_received(self, data: bytes) -> None:
+        now, size = time.perf_counter(), len(self._success)
+        data = self._received + data
+        whole_bytes = len(data) - len(data) % size
+        for begin in range(0, whole_bytes, size):
+            response = data[begin : begin + size]
+            if response == self._timed_out:
+                self.refused_count += 1
+            elif response != self._success:
+                self.failure = f"unexpected response: {response.hex()}"
+            self.answered.append((self._sent_at.popleft(), now))
+        self._received = data[whole_bytes:]
+        if not self._sent_at:
+            self.all_answered.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.failure = self.failure or f"connection lost: {exc}"
+        self.all_answered.set()
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _group(number: int) -> str:
+    return f"committing-{number}"
+
+
+def _commit_response(code: ErrorCode) -> bytes:
+    partition = offset_commit.OffsetCommitResponsePartition(partition_index=0, error_code=code)
+    topic = offset_commit.OffsetCommitResponseTopic(name=_TOPIC, partitions=[partition])
+    response = offset_commit.OffsetCommitResponse(topics=[topic])
+    encode = offset_commit.encode_response_into
+    return bytes(encode_response_frame(offset_commit.API_KEY, encode, response, _COMMIT_VERSION, 0)[0])
+
+
 async def _commit(
     server: ServerProcess, offered_per_s: int, duration_s: float
 ) -> tuple[float, int, list[float]]:
     """Offer commits at a constant rate. Return how many per second were acknowledged, how many timed out, and the
-    seconds that each answer took.
+    seconds that each response took.
     """
-    connections = await _connect(server, _COMMITTING_GROUPS)
-    for number, connection in enumerate(connections):
-        await _find(connection, f"committing-{number}")
-    timed: list[tuple[float, float]] = []
-    answers: list[asyncio.Future[Any]] = []
+    (finder,) = await _connect(server, 1)
+    for number in range(_COMMITTING_GROUPS):
+        await _find(finder, _group(number))
+    await _close([finder])
+    loop = asyncio.get_running_loop()
+    committers = [
+        (await loop.create_connection(partial(_Committer, number), *server.address))[1]
+        for number in range(_COMMITTING_GROUPS)
+    ]
+    sent_count = 0
     began = time.perf_counter()
     while (now := time.perf_counter()) < began + duration_s:
         due = int((now - began) * offered_per_s)
-        for offset in range(len(answers), due):
-            number = offset % _COMMITTING_GROUPS
-            answer = connections[number].call(8, 8, _request(f"committing-{number}", offset))
-            answer.add_done_callback(partial(_note, timed, time.perf_counter()))
-            answers.append(answer)
+        for number in range(sent_count, due):
+            committers[number % _COMMITTING_GROUPS].send()
+        sent_count = due
         await asyncio.sleep(_STEP_S)
-    refused = 0
-    for response in await asyncio.gather(*answers):
-        code = ErrorCode(response.topics[0].partitions[0].error_code)
-        if code == ErrorCode.COORDINATOR_NOT_AVAILABLE:  # Kafka's code for a commit that timed out
-            refused += 1
-        elif code:
-            raise UnexpectedAnswer(f"a commit was refused: {code.name}")
+    for each in committers:
+        await each.all_answered.wait()
+        if each.failure:
+            raise UnexpectedAnswer(f"a commit failed: {each.failure}")
+        each.close()
+    timed = [each for committer in committers for each in committer.answered]
+    refused_count = sum(each.refused_count for each in committers)
     taken_s = max(answered_at for _, answered_at in timed) - began
-    await _close(connections)
     return (
-        (len(answers) - refused) / taken_s,
-        refused,
+        (len(timed) - refused_count) / taken_s,
+        refused_count,
         [answered_at - sent_at for sent_at, answered_at in timed],
     )
-
-
-def _request(group: str, offset: int) -> offset_commit.OffsetCommitRequest:
-    partition = offset_commit.OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
-    topic = offset_commit.OffsetCommitRequestTopic(name=_TOPIC, partitions=[partition])
-    return offset_commit.OffsetCommitRequest(group_id=group, topics=[topic])
-
-
-def _note(timed: list[tuple[float, float]], sent_at: float, _: "asyncio.Future[Any]") -> None:
-    timed.append((sent_at, time.perf_counter()))
