@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -57,8 +56,7 @@ def _ignore() -> None:
     """For connections without a callback."""
 
 
-@dataclass(slots=True, eq=False)
-class Peer:
+class Peer(msgspec.Struct, eq=False):
     """The other side of a connection, with the state that handlers keep for it."""
 
     listener: str
@@ -73,8 +71,8 @@ class Peer:
     software_name: str = "unknown"  # until ApiVersions names it (KIP-511)
     software_version: str = "unknown"
     is_disconnecting: bool = False  # long polls end and answer with the records read so far
-    long_polls: "set[asyncio.Future[None]]" = field(default_factory=set)
-    turns: ReadGate = field(default_factory=ReadGate)
+    long_polls: "set[asyncio.Future[None]]" = msgspec.field(default_factory=set)
+    turns: ReadGate = msgspec.field(default_factory=ReadGate)
     mute: Callable[[float], None] = _no_mute
     """Stops reading from the connection for some milliseconds, after it exceeded a quota."""
     on_disconnect: Callable[[], None] = _ignore

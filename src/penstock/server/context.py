@@ -1,7 +1,6 @@
 """The context that a handler is given: the request's details and the parts of the broker it may use."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import msgspec
 
@@ -38,8 +37,7 @@ from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
 
 
-@dataclass(kw_only=True, eq=False)
-class Services:
+class Services(msgspec.Struct, kw_only=True, eq=False):
     """The parts of one broker that handlers use; put together by `Parts`."""
 
     clock: Clock

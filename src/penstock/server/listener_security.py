@@ -1,7 +1,8 @@
 """The security of a listener. Every connection needs one, so that none is open to all by omission."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import Principal
@@ -11,8 +12,7 @@ if TYPE_CHECKING:  # loaded only by brokers with authentication
     from penstock.server.secure_listeners import ListenerTls
 
 
-@dataclass(slots=True, eq=False)
-class ListenerSecurity:
+class ListenerSecurity(msgspec.Struct, eq=False):
     """`tls` and `logins` are None where the security protocol has none; `brokers` are the principals of brokers."""
 
     tls: "ListenerTls | None"

@@ -9,8 +9,9 @@ whose clients have read nothing for seconds are closed.
 """
 
 import os
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from penstock.server.read_budget import ReadBudget
 
@@ -46,8 +47,7 @@ class Answerer(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Unsent:
+class _Unsent(msgspec.Struct):
     """The unsent bytes of a connection, and since when the client has read none."""
 
     size_bytes: int

@@ -1,6 +1,6 @@
 """Request metrics by API: count, size and duration."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from penstock.observability.exposition import Histogram
 
@@ -24,21 +24,19 @@ _BOUNDS_SECONDS = (
 )
 
 
-@dataclass(slots=True, eq=False)
-class ApiCounts:
+class ApiCounts(msgspec.Struct, eq=False):
     """The counts of one API; plain numbers, which the dispatcher increments with each response."""
 
     name: str
     request_bytes: int = 0
     response_bytes: int = 0
-    seconds: Histogram = field(default_factory=lambda: Histogram(_BOUNDS_SECONDS))
+    seconds: Histogram = msgspec.field(default_factory=lambda: Histogram(_BOUNDS_SECONDS))
 
 
-@dataclass(slots=True, eq=False)
-class RequestCounts:
+class RequestCounts(msgspec.Struct, eq=False):
     """The counts of one broker."""
 
-    by_api: dict[str, ApiCounts] = field(default_factory=dict)
+    by_api: dict[str, ApiCounts] = msgspec.field(default_factory=dict)
     protocol_errors: int = 0
     unexpected_errors: int = 0
 

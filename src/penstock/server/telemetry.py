@@ -8,8 +8,9 @@ values are exported to Prometheus with all other metrics. Clients that fall sile
 import random
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
+
+import msgspec
 
 from penstock.cluster.controller.identifiers import new_uuid
 from penstock.config.client_metrics import Subscription, parse_subscription
@@ -39,8 +40,7 @@ Series = tuple[str, tuple[tuple[str, str], ...]]
 """A metric's name and its attributes."""
 
 
-@dataclass(slots=True, eq=False)
-class Client:
+class Client(msgspec.Struct, eq=False):
     """One client instance: its subscription, and the values that it has pushed."""
 
     instance_id: bytes
@@ -55,7 +55,7 @@ class Client:
     error: ErrorCode = ErrorCode.NONE
     is_terminating: bool = False
     held_bytes: int = 0
-    values: dict[Series, tuple[str, float]] = field(default_factory=dict)
+    values: dict[Series, tuple[str, float]] = msgspec.field(default_factory=dict)
 
     def is_silent(self, now_ms: float) -> bool:
         return now_ms - self.seen_ms > max(_SILENT_MS_MIN, 3 * self.interval_ms)

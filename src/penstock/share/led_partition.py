@@ -1,7 +1,8 @@
 """A share partition on the leader of its partition: loading, active or ended, with the fetches that wait for it."""
 
 import asyncio
-from dataclasses import dataclass, field
+
+import msgspec
 
 from penstock.protocol.errors import ErrorCode
 from penstock.share.partition.share_partition import SharePartition
@@ -11,8 +12,7 @@ _Queue = dict["asyncio.Future[None]", None]
 """In the order of their arrival: the longest waiting comes first."""
 
 
-@dataclass(slots=True, eq=False)
-class LedPartition:
+class LedPartition(msgspec.Struct, eq=False):
     """Active when it has a `state`. Once it has ended, with the error in `failure`, it does not begin again."""
 
     key: SharePartitionKey
@@ -23,8 +23,8 @@ class LedPartition:
     is_unverified: bool = False
     """Whether the persister is about to be asked for the current state epoch."""
     _has_reader: bool = False
-    _waiting_readers: _Queue = field(default_factory=dict)
-    _watchers: _Queue = field(default_factory=dict)
+    _waiting_readers: _Queue = msgspec.field(default_factory=dict)
+    _watchers: _Queue = msgspec.field(default_factory=dict)
 
     def begin(self, state: SharePartition) -> None:
         self.state = state

@@ -6,7 +6,8 @@ later batch cannot overtake it while the first is retried.
 """
 
 import asyncio
-from dataclasses import dataclass
+
+import msgspec
 
 from penstock.storage.producers.state import ProducerStates
 from penstock.transactions.state import Producer, TopicPartition
@@ -14,8 +15,7 @@ from penstock.transactions.state import Producer, TopicPartition
 _GUARDS_MAX = 100_000  # producers may never retry, so the oldest guards are evicted
 
 
-@dataclass(slots=True, eq=False)
-class Guard:
+class Guard(msgspec.Struct, eq=False):
     """Permits the first batches of a transaction in a partition until it is revoked; see `TransactionPermit`."""
 
     epoch: int  # the producer's

@@ -7,7 +7,6 @@ instructions for its caller in `outbox`. A group waits by deadlines: `wake_at_ms
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -38,8 +37,7 @@ class InitialDelay(msgspec.Struct, frozen=True, gc=False):
     remaining_ms: int
 
 
-@dataclass(slots=True, eq=False)
-class ClassicGroup:
+class ClassicGroup(msgspec.Struct, eq=False):
     group_id: str
     settings: GroupSettings
     state_since_ms: int | None = None
@@ -50,12 +48,12 @@ class ClassicGroup:
     protocol_type: str | None = None
     protocol_name: str | None = None
     leader_id: str | None = None
-    members: dict[str, Member] = field(default_factory=dict)
-    static_members: dict[str, str] = field(default_factory=dict)
+    members: dict[str, Member] = msgspec.field(default_factory=dict)
+    static_members: dict[str, str] = msgspec.field(default_factory=dict)
     """Member ids by instance id."""
-    pending_members: dict[str, float] = field(default_factory=dict)
+    pending_members: dict[str, float] = msgspec.field(default_factory=dict)
     """Deadlines of ids that clients have received and not used yet (KIP-394)."""
-    pending_syncs: set[str] = field(default_factory=set)
+    pending_syncs: set[str] = msgspec.field(default_factory=set)
     subscribed_topics: frozenset[str] | None = None
     join_deadline_ms: float = NEVER
     sync_deadline_ms: float = NEVER
@@ -63,10 +61,12 @@ class ClassicGroup:
     has_new_joins: bool = False
     """Whether a member joined since the initial delay was last extended."""
     wake_at_ms: float = NEVER
-    outbox: list[Instruction] = field(default_factory=list)
+    outbox: list[Instruction] = msgspec.field(default_factory=list)
     joining_count: int = 0
     """The number of members that wait for the rebalance with a parked join."""
-    _supporter_counts: Counter[str] = field(default_factory=Counter)  # members that support a protocol
+    _supporter_counts: Counter[str] = msgspec.field(
+        default_factory=Counter
+    )  # members that support a protocol
 
     # -- state ----------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """One member of a classic group."""
 
-from dataclasses import dataclass
+import msgspec
 
 from penstock.protocol.messages.group_metadata_record import MemberMetadata
 
@@ -8,8 +8,7 @@ Protocols = tuple[tuple[str, bytes], ...]
 """The assignors that a member supports, in order of preference, each with the member's metadata for it."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Member:
+class Member(msgspec.Struct, kw_only=True, eq=False):
     member_id: str
     instance_id: str | None
     client_id: str

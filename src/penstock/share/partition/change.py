@@ -1,8 +1,9 @@
 """A change to the state of a share partition that is being written."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from penstock.share.state.merging import join_adjacent
 from penstock.share.state.values import StateBatch
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from penstock.share.partition.in_flight import Run
 
 
-@dataclass(slots=True, eq=False)
-class Change:
+class Change(msgspec.Struct, eq=False):
     """A write for the persister. No other change touches its records until `commit` or `roll_back`.
 
     Without `batches` there is nothing to write, and neither method needs to be called. After either,
@@ -23,7 +23,7 @@ class Change:
     batches: tuple[StateBatch, ...] = ()
     start_offset: int = 0
     delivery_complete_count: int = 0
-    runs: "list[Run]" = field(default_factory=list)
+    runs: "list[Run]" = msgspec.field(default_factory=list)
     """The records of the change, for `SharePartition` only."""
 
     def commit(self) -> bool:

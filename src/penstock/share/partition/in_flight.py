@@ -11,8 +11,9 @@ memory only while it differs from its neighbours.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from operator import attrgetter
+
+import msgspec
 
 from penstock.share.partition.change import Change
 from penstock.share.state.values import RecordState
@@ -23,8 +24,7 @@ NEVER = 0
 _FIRST = attrgetter("first")
 
 
-@dataclass(slots=True, eq=False)
-class Run:
+class Run(msgspec.Struct, eq=False):
     """Records from `first` to `last`, both included. `change` is set while their new state is being written."""
 
     first: int
@@ -56,7 +56,7 @@ class Run:
 
     def split_at(self, offset: int) -> "Run":
         """Keep the part before `offset` and return the rest."""
-        rest = replace(self, first=offset)
+        rest = msgspec.structs.replace(self, first=offset)
         if self.change is not None:
             self.change.runs.append(rest)
         self.last = offset - 1

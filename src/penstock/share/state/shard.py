@@ -5,9 +5,10 @@ back from the log.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
+
+import msgspec
 
 from penstock.cluster.coordination.change import Change, combine_changes
 from penstock.cluster.coordination.loading import IsOpen
@@ -43,8 +44,7 @@ class WriteContext(NamedTuple):
     payload_bytes_max: int  # of a record's key and value
 
 
-@dataclass(slots=True, eq=False)
-class _StoredState:
+class _StoredState(msgspec.Struct, eq=False):
     """The state of one share partition. The log before `snapshot_offset` is not needed for it."""
 
     snapshot_offset: int
@@ -55,7 +55,7 @@ class _StoredState:
     leader_epoch_max: int = 0
     start_offset: int = UNINITIALIZED_OFFSET
     delivery_complete_count: int = UNKNOWN_COUNT
-    batches: list[StateBatch] = field(default_factory=list)
+    batches: list[StateBatch] = msgspec.field(default_factory=list)
     created_ms: int = 0
     written_ms: int = 0
     update_count: int = 0
