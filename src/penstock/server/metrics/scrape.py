@@ -63,14 +63,21 @@ async def _in_pieces(families: Iterable[tuple[Family, Iterable[Sample]]]) -> Asy
 
 
 def _process() -> Iterator[str]:
-    info = Family(name="penstock_build_info", kind="gauge", help="1, with the version that runs")
+    info = Family(
+        name="penstock_build_info", kind="gauge", help="Always 1; the label is the version of the broker"
+    )
     yield from text(info, [({"version": __version__}, 1)])
     usage = resource.getrusage(resource.RUSAGE_SELF)
     facts: tuple[tuple[str, Kind, str, float], ...] = (
-        ("cpu_seconds_total", "counter", "User and system time used", usage.ru_utime + usage.ru_stime),
-        ("resident_memory_bytes", "gauge", "Memory in use", _resident_bytes()),
-        ("open_fds", "gauge", "Open file descriptors", len(os.listdir("/proc/self/fd"))),
-        ("start_time_seconds", "gauge", "When the process started", _STARTED_SECONDS),
+        (
+            "cpu_seconds_total",
+            "counter",
+            "User and system CPU time of the process, in seconds",
+            usage.ru_utime + usage.ru_stime,
+        ),
+        ("resident_memory_bytes", "gauge", "Resident memory of the process", _resident_bytes()),
+        ("open_fds", "gauge", "Open file descriptors of the process", len(os.listdir("/proc/self/fd"))),
+        ("start_time_seconds", "gauge", "Start time of the process, in seconds since 1970", _STARTED_SECONDS),
     )
     for name, kind, explanation, value in facts:
         # The names that every Prometheus client library uses: hence not this broker's prefix.
@@ -91,9 +98,9 @@ def _resident_bytes() -> int:
 _REQUEST_SECONDS = _family(
     "request_duration_seconds", "histogram", "Time from receiving a request to sending its response, by API"
 )
-_LOOP_LAG = _family("event_loop_lag_seconds", "histogram", "How late the event loop is")
+_LOOP_LAG = _family("event_loop_lag_seconds", "histogram", "Delay of the event loop's timers")
 _FLUSH = _family(
-    "log_flush_duration_seconds", "histogram", "How long syncs took; a round of the journal is one"
+    "log_flush_duration_seconds", "histogram", "Duration of disk syncs, including journal writes"
 )
 
 
@@ -104,15 +111,19 @@ def _requests(services: Services) -> Iterator[str]:
     for each in counts:
         yield from histogram_samples(_REQUEST_SECONDS, each.seconds, {"api": each.name})
     yield from text(
-        _family("request_bytes_total", "counter", "Bytes of requests, by API"),
+        _family("request_bytes_total", "counter", "Bytes of requests received, by API"),
         (({"api": each.name}, each.request_bytes) for each in counts),
     )
     yield from text(
-        _family("response_bytes_total", "counter", "Bytes of responses, by API"),
+        _family("response_bytes_total", "counter", "Bytes of responses sent, by API"),
         (({"api": each.name}, each.response_bytes) for each in counts),
     )
     yield from text(
-        _family("request_failures_total", "counter", "Requests that ended their connection, by cause"),
+        _family(
+            "request_failures_total",
+            "counter",
+            "Requests whose connection was closed because of an error, by cause",
+        ),
         [
             ({"cause": "protocol"}, requests.protocol_errors),
             ({"cause": "unexpected"}, requests.unexpected_errors),
@@ -163,28 +174,44 @@ def _node(services: Services) -> Iterator[str]:
     leading = [replica for replica in replicas if replica.is_leader]
     gauges = (
         ("connections", "Open client connections", len(services.metrics.connections)),
-        ("ready", "1 when this broker serves", services.is_ready),
-        ("controller_active", "1 on the node that is the active controller", quorum.is_active),
-        ("raft_is_leader", "1 on the leader of the metadata quorum", node.is_leader),
-        ("raft_epoch", "The epoch of the metadata quorum", node.epoch),
-        ("raft_leader_id", "The leader of the quorum, -1 if unknown", _or_none(quorum.leader_id)),
-        ("raft_log_end_offset", "The end of the metadata log here", quorum.next_offset),
-        ("raft_high_watermark", "Metadata below it is committed", node.high_watermark),
-        ("raft_voters", "Nodes with a vote", len(node.voters.ids)),
-        ("metadata_applied_offset", "The last metadata record that this broker knows", image.offset),
-        ("brokers", "Brokers that are registered", len(image.brokers)),
-        ("brokers_fenced", "Brokers that are fenced", sum(b.fenced for b in image.brokers.values())),
+        ("ready", "1 if this broker is ready to serve requests", services.is_ready),
+        ("controller_active", "1 if this node is the active controller", quorum.is_active),
+        ("raft_is_leader", "1 if this node is the leader of the metadata quorum", node.is_leader),
+        ("raft_epoch", "Epoch of the metadata quorum", node.epoch),
+        (
+            "raft_leader_id",
+            "Node id of the metadata quorum's leader, -1 if unknown",
+            _or_none(quorum.leader_id),
+        ),
+        ("raft_log_end_offset", "End offset of this node's metadata log", quorum.next_offset),
+        (
+            "raft_high_watermark",
+            "High watermark of the metadata log: metadata records below it are committed",
+            node.high_watermark,
+        ),
+        ("raft_voters", "Voters of the metadata quorum", len(node.voters.ids)),
+        (
+            "metadata_applied_offset",
+            "Offset of the last metadata record that this broker has applied",
+            image.offset,
+        ),
+        ("brokers", "Registered brokers", len(image.brokers)),
+        ("brokers_fenced", "Fenced brokers", sum(b.fenced for b in image.brokers.values())),
         ("topics", "Topics in the cluster", len(image.topics)),
         ("partitions_held", "Replicas on this broker", len(replicas)),
         ("partitions_led", "Partitions that this broker leads", len(leading)),
         (
             "partitions_under_replicated",
-            "Partitions led here with out-of-sync replicas",
+            "Partitions that this broker leads and that have out-of-sync replicas",
             sum(map(_lacks, leading)),
         ),
-        ("partitions_under_min_isr", "Led here, with too few in sync", _under_min_isr(services, leading)),
-        ("partitions_offline", "Without a leader, in the whole cluster", _offline(services)),
-        ("fetch_sessions", "Incremental fetch sessions", len(services.fetch_sessions)),
+        (
+            "partitions_under_min_isr",
+            "Partitions that this broker leads and that have fewer in-sync replicas than min.insync.replicas",
+            _under_min_isr(services, leading),
+        ),
+        ("partitions_offline", "Partitions without a leader, in the whole cluster", _offline(services)),
+        ("fetch_sessions", "Incremental fetch sessions on this broker", len(services.fetch_sessions)),
     )
     for name, explanation, value in gauges:
         yield from text(_family(name, "gauge", explanation), [({}, int(value))])
@@ -194,10 +221,14 @@ def _disk(services: Services) -> Iterator[str]:
     disk = services.replicas.disk
     labels = {"directory": os.path.abspath(services.replicas.directory)}
     gauges = (
-        ("total_bytes", "The size of the disk that a data directory is on", disk.total_bytes),
-        ("free_bytes", "What the broker may still use of it", disk.free_bytes),
-        ("reserve_bytes", "With less free, clients' writes are refused; 0: no reserve", disk.reserve_bytes),
-        ("state", "0: in order, 1: full, clients' writes are refused, 2: failed", int(disk.state)),
+        ("total_bytes", "Size of the file system of the data directory", disk.total_bytes),
+        ("free_bytes", "Bytes of the file system that the broker can still use", disk.free_bytes),
+        (
+            "reserve_bytes",
+            "Clients' writes are refused if fewer bytes are free; 0 if there is no reserve",
+            disk.reserve_bytes,
+        ),
+        ("state", "0: healthy, 1: full (clients' writes are refused), 2: failed", int(disk.state)),
     )
     for name, explanation, value in gauges:
         yield from text(_family(f"log_dir_{name}", "gauge", explanation), [(labels, value)])
@@ -214,9 +245,10 @@ def _damage(services: Services) -> Iterator[str]:
         for name, ranges in damage
     ]
     yield from text(
-        _family("partitions_damaged", "gauge", "Replicas here with damaged records"), [({}, len(damage))]
+        _family("partitions_damaged", "gauge", "Replicas on this broker with damaged records"),
+        [({}, len(damage))],
     )
-    explanation = "Offsets whose records are damaged on the disk here and not served; of partitions with any"
+    explanation = "Offsets of damaged records, which are not served; only partitions with damage"
     yield from text(_family("partition_damaged_offsets", "gauge", explanation), samples)
 
 
@@ -245,15 +277,20 @@ def _offline(services: Services) -> int:
 
 
 _OF_PARTITIONS: tuple[tuple[str, Kind, str, Callable[[Replica], float]], ...] = (
-    ("log_start_offset", "gauge", "The first offset that can be read", lambda r: r.log.log_start_offset),
-    ("log_end_offset", "gauge", "The offset that the next record gets", lambda r: r.log.log_end_offset),
-    ("high_watermark", "gauge", "Records below it are committed", lambda r: r.high_watermark),
-    ("size_bytes", "gauge", "Bytes on disk", lambda r: r.log.size_bytes),
-    ("is_leader", "gauge", "1 where this broker leads", lambda r: int(r.is_leader)),
-    ("in_sync_replicas", "gauge", "Size of the in-sync set", lambda r: len(r.state.isr) if r.state else 0),
-    ("replicas", "gauge", "Replicas assigned", lambda r: len(r.state.replicas) if r.state else 0),
-    ("bytes_in_total", "counter", "Bytes of records appended by clients", lambda r: r.bytes_in),
-    ("bytes_out_total", "counter", "Bytes of records read by clients", lambda r: r.bytes_out),
+    ("log_start_offset", "gauge", "First offset of the log", lambda r: r.log.log_start_offset),
+    ("log_end_offset", "gauge", "Offset of the next record to be appended", lambda r: r.log.log_end_offset),
+    ("high_watermark", "gauge", "High watermark: records below it are committed", lambda r: r.high_watermark),
+    ("size_bytes", "gauge", "Size of the log on disk", lambda r: r.log.size_bytes),
+    ("is_leader", "gauge", "1 if this broker leads the partition", lambda r: int(r.is_leader)),
+    (
+        "in_sync_replicas",
+        "gauge",
+        "In-sync replicas of the partition",
+        lambda r: len(r.state.isr) if r.state else 0,
+    ),
+    ("replicas", "gauge", "Replicas of the partition", lambda r: len(r.state.replicas) if r.state else 0),
+    ("bytes_in_total", "counter", "Bytes of records that clients produced", lambda r: r.bytes_in),
+    ("bytes_out_total", "counter", "Bytes of records that clients fetched", lambda r: r.bytes_out),
 )
 
 
@@ -264,7 +301,9 @@ def _partitions(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]
     }
     for name, kind, explanation, value_of in _OF_PARTITIONS:
         yield (
-            _family(f"partition_{name}", kind, f"{explanation}; of partitions used since the start"),
+            _family(
+                f"partition_{name}", kind, f"{explanation}; only partitions used since the broker started"
+            ),
             zip(map(labels.__getitem__, opened), map(value_of, opened), strict=True),
         )
 
@@ -276,7 +315,7 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
     shards = [shard.state for shard in services.groups.shards]
     groups: list[Mapping[str, Any]] = [each for s in shards for each in (s.groups, s.consumers, s.shares)]
     yield (
-        _family("group_members", "gauge", "Members of the groups coordinated here"),
+        _family("group_members", "gauge", "Members of each group that this broker coordinates"),
         [({"group": group_id}, len(group.members)) for each in groups for group_id, group in each.items()],
     )
     offsets = [
@@ -287,7 +326,9 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
         for partition, committed in partitions.items()
     ]
     yield (
-        _family("group_committed_offset", "gauge", "Committed offsets of the groups coordinated here"),
+        _family(
+            "group_committed_offset", "gauge", "Committed offset of each group that this broker coordinates"
+        ),
         ((_of(group_id, topic, partition), offset) for group_id, topic, partition, offset in offsets),
     )
     shares = list(_share_positions(services))
@@ -295,7 +336,7 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
         _family(
             "share_group_start_offset",
             "gauge",
-            "Where share groups are, as the share coordinator here has it",
+            "Start offset of each share group, for partitions whose state this broker coordinates",
         ),
         ((_of(group_id, topic, partition), start) for group_id, topic, partition, start, _ in shares),
     )
@@ -305,7 +346,11 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
         if done_count >= 0
     ]
     yield (
-        _family("group_lag", "gauge", "Records not consumed yet, where this broker holds the partition"),
+        _family(
+            "group_lag",
+            "gauge",
+            "Records that the group has not consumed yet; only partitions with a replica on this broker",
+        ),
         (
             (_of(group_id, topic, partition), max(0, replica.high_watermark - offset))
             for group_id, topic, partition, offset in positions
@@ -318,12 +363,16 @@ def _shares(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
     """Metrics of share groups on this broker as a partition leader."""
     topics = services.controller.image.topics_by_id
     yield (
-        _family("share_sessions", "gauge", "Members of share groups that fetch of this broker"),
+        _family(
+            "share_sessions", "gauge", "Share sessions: members of share groups that fetch from this broker"
+        ),
         [({}, len(services.shares.sessions))],
     )
     yield (
         _family(
-            "share_in_flight_records", "gauge", "Records acquired by share groups and not acknowledged yet"
+            "share_in_flight_records",
+            "gauge",
+            "Records that members of share groups have acquired and not yet acknowledged",
         ),
         (
             (
