@@ -84,7 +84,9 @@ def test_a_new_decision_is_logged_once_at_debug_level(caplog: pytest.LogCaptureF
     with caplog.at_level(logging.DEBUG, "penstock.security.acl_authorizer"):
         may(authorizer)
         may(authorizer)
-    assert [r.getMessage() for r in caplog.records] == ["User:alice from 127.0.0.1 may not READ TOPIC orders"]
+    assert [r.getMessage() for r in caplog.records] == [
+        "Denied an operation. principal=User:alice host=127.0.0.1 operation=READ resource=TOPIC:orders"
+    ]
 
 
 def test_super_users_are_written_with_semicolons_because_names_may_have_commas() -> None:

@@ -110,11 +110,11 @@ class InSyncRequests:
         self._open.pop(replica, None)
         if error not in _SHOWN_BY_METADATA:
             log.info(
-                "Controller refused in-sync set %s of %s-%d: %s",
-                [each for each, _ in wanted.members],
+                "Controller refused an ISR change of %s-%d: %s. isr=%s",
                 replica.topic,
                 replica.partition,
                 error.name,
+                [each for each, _ in wanted.members],
             )
             replica.refused_in_sync(wanted)
 

@@ -75,7 +75,7 @@ class DamageRepairer:
             for broker_id in self._others(replica):
                 if await self._repair(replica, damage, broker_id):
                     log.warning(
-                        "Repaired %s-%d: %s, fetched from broker %d",
+                        "Repaired %s-%d: %s. source=%d",
                         replica.topic,
                         replica.partition,
                         damage,

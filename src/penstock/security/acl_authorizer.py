@@ -82,13 +82,13 @@ class AclAuthorizer(Authorizer):
         if log.isEnabledFor(logging.DEBUG):
             who, host, operation, resource_type, name = question
             log.debug(
-                "%s from %s %s %s %s %s",
+                "%s an operation. principal=%s host=%s operation=%s resource=%s:%s",
+                "Allowed" if answer else "Denied",
                 who,
                 host,
-                "may" if answer else "may not",
                 operation.name,
                 resource_type.name,
-                "of any name" if name is None else name,
+                "*" if name is None else name,
             )
         return answer
 

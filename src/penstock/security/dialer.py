@@ -81,7 +81,9 @@ class Dialer:
                 raise
         except PeerRefused as error:
             if self._log_limiter.times((endpoint.host, endpoint.port)):
-                log.warning("Cannot connect to the broker at %s:%d: %s", endpoint.host, endpoint.port, error)
+                log.warning(
+                    "Cannot connect to a broker: %s. address=%s:%d", error, endpoint.host, endpoint.port
+                )
             raise
         return connection
 

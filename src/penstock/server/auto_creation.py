@@ -34,7 +34,7 @@ class AutoCreation:
         try:
             await self._create(topic)
         except (LogError, RaftError, Refusal, OSError) as error:  # the client that wants it asks again
-            log.debug("Topic %s could not be created: %s", topic, error)
+            log.debug("Cannot create a topic: %s. topic=%s", error, topic)
         finally:
             del self._running[topic]
 

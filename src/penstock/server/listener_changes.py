@@ -52,7 +52,7 @@ class ListenerChanges:
             endpoint = self._bound.pop(name)
             self._server.close(name, _DRAIN_MS_MAX)
             self._identity.forget(name)
-            log.info("Closed listener %s on %s:%d", name, endpoint.host, endpoint.port)
+            log.info("Closed a listener. listener=%s address=%s:%d", name, endpoint.host, endpoint.port)
         for endpoint in settings.listeners:
             if endpoint.name not in self._bound:
                 await self._add(endpoint)
@@ -64,7 +64,9 @@ class ListenerChanges:
         except (ConfigError, ListenFailed) as error:
             self._identity.forget(endpoint.name)
             log.error(  # noqa: TRY400  the message says it all
-                "Cannot open listener %s, which the dynamic setting listeners names: %s", endpoint.name, error
+                "Cannot open a listener of the dynamic setting listeners: %s. listener=%s",
+                error,
+                endpoint.name,
             )
         else:
-            log.info("Opened listener %s on %s:%d", bound.name, bound.host, bound.port)
+            log.info("Opened a listener. listener=%s address=%s:%d", bound.name, bound.host, bound.port)

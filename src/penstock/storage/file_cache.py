@@ -125,8 +125,7 @@ class FileCache:
         self._evict(max(1, count_before // 8))
         self._limit.open_files_max = max(1, len(self._handles))
         _log.warning(
-            "Reached the limit of open files (ulimit -n): closed %d of %d, and keep no more than %d open from now on",
-            count_before - len(self._handles),
+            "Reached the limit of open files (ulimit -n): keeping fewer open. before=%d limit=%d",
             count_before,
             self._limit.open_files_max,
         )

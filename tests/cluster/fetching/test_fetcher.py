@@ -62,7 +62,7 @@ def test_a_truncation_is_logged_only_if_it_removes_records(
         assert "Truncated" not in caplog.text
         stage.leader.answer(diverging_epoch=EpochEndOffset(epoch=2, end_offset=1))
         assert wanted(await stage.asked(3)) == [(0, 1, 1)]
-        assert "Truncated t-0 from offset 3 to 1" in caplog.text
+        assert "Truncated t-0: diverged from its leader. from_offset=3 to_offset=1" in caplog.text
 
     with caplog.at_level(logging.INFO):
         run(tmp_path, scenario)

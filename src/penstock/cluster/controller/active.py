@@ -51,7 +51,7 @@ class ActiveController:
             except NotController as error:
                 log.info("This node is no longer the active controller: %s", error)
             except LogError as error:
-                log.warning("Write to the metadata log failed, retrying: %s", error)
+                log.warning("Cannot write to the metadata log, retrying: %s", error)
                 await self._clock.sleep(_RETRY_MS)
                 continue
             return
@@ -65,7 +65,7 @@ class ActiveController:
                 tolerated = config[replication.LEADER_IMBALANCE_PER_BROKER_PERCENTAGE]
                 moved = await self._controller.rebalance_leaders(tolerated)
                 if moved:
-                    log.info("Moved the leaders of %d partitions to their preferred replicas", moved)
+                    log.info("Elected the preferred leaders. partitions=%d", moved)
 
     def _cancel(self) -> None:
         for task in self._tasks:

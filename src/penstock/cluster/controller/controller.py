@@ -311,5 +311,5 @@ class Controller:
             ConfigError
         ) as error:  # in combination with this broker's file, which the controller does not know
             log.error(  # noqa: TRY400
-                "Dynamic settings of broker %d cannot be applied, previous ones kept: %s", node_id, error
+                "Kept the previous dynamic settings of this broker: %s. broker=%d", error, node_id
             )

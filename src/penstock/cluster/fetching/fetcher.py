@@ -149,7 +149,7 @@ class Fetcher:
             if replica.log.log_end_offset == end_offset:
                 continue  # the missing records were repaired meanwhile
             log.warning(
-                "Truncated %s-%d from offset %d to %d: the missing records are fetched from its leader, broker %d",
+                "Truncated %s-%d: fetching the missing records from its leader. from_offset=%d to_offset=%d leader=%d",
                 replica.topic,
                 replica.partition,
                 end_offset,
@@ -260,13 +260,13 @@ class Fetcher:
         end_offset = replica.log.log_end_offset
         await followed.start_over(log_start_offset)
         log.info(
-            "Truncated %s-%d fully, from offset %d: its leader in epoch %d has deleted all records below %d, "
-            "so the last records here cannot be compared",
+            "Truncated %s-%d fully: its leader has deleted all records that could be compared. "
+            "from_offset=%d to_offset=%d leader_epoch=%d",
             replica.topic,
             replica.partition,
             end_offset,
-            followed.leader_epoch,
             log_start_offset,
+            followed.leader_epoch,
         )
 
     async def _start_at_batch(self, followed: FollowedPartition, base_offset: int) -> None:
@@ -275,8 +275,8 @@ class Fetcher:
         start_offset = replica.log.log_start_offset
         await followed.start_over(base_offset)
         log.info(
-            "Moved the start of the empty log of %s-%d from offset %d to %d: "
-            "its leader's log start offset is inside the batch that begins there",
+            "Moved the start of the empty log %s-%d: its leader's log start offset is inside a batch. "
+            "from_offset=%d to_offset=%d",
             replica.topic,
             replica.partition,
             start_offset,
@@ -308,7 +308,7 @@ class Fetcher:
         await followed.truncate(offset)
         if replica.log.log_end_offset < end_offset:  # a follower that is only behind has nothing to truncate
             log.info(
-                "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
+                "Truncated %s-%d: diverged from its leader. from_offset=%d to_offset=%d epoch=%d",
                 replica.topic,
                 replica.partition,
                 end_offset,
@@ -329,7 +329,7 @@ class Fetcher:
         await followed.start_over(start)
         if not is_empty:
             log.info(
-                "Truncated %s-%d fully: its leader does not have its end offset %d; fetching from log start offset %d",
+                "Truncated %s-%d fully: its end offset is out of its leader's range. from_offset=%d to_offset=%d",
                 replica.topic,
                 replica.partition,
                 end_offset,

@@ -84,7 +84,7 @@ class Watcher:
             if response.error is not ErrorCode.NONE:
                 await self._clock.sleep(self._settings.retry_backoff_ms)
             elif response.diverging is not None or response.snapshot is not None:
-                _log.error("Metadata of this node is out of date from now on: restart it")
+                _log.error("Cannot follow the metadata any longer: restart this node")
                 return
             elif not await self._take(response):
                 await self._clock.sleep(self._settings.retry_backoff_ms)
@@ -128,7 +128,7 @@ class Watcher:
         try:
             batches = whole_batches(response.records, offset=self.at.offset, epoch_max=self._epoch)
         except RaftFault as fault:
-            _log.warning("Ignored an invalid answer of the metadata quorum's leader: %s", fault)
+            _log.warning("Ignored an invalid response of the metadata quorum's leader: %s", fault)
             return False
         committed = [each for each in batches if each[1].next_offset <= response.high_watermark]
         if committed:

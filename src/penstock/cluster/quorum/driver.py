@@ -307,7 +307,7 @@ class RaftDriver:
         try:
             response = await self._peers.ask(effect.to, effect.addresses, effect.request)
         except (OSError, TimeoutError) as error:
-            _log.debug("No answer from node %d to %s: %s", effect.to, type(effect.request).__name__, error)
+            _log.debug("No response from node %d to %s: %s", effect.to, type(effect.request).__name__, error)
             is_refused = error.errno == errno.ECONNREFUSED
             self._events.put_nowait(RequestFailed(effect.request_id, is_refused=is_refused))
         else:

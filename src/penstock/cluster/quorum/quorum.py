@@ -145,7 +145,7 @@ class Quorum:
     def failed(self, error: Exception) -> None:
         """Leave the quorum: the disk has failed."""
         log.error(
-            "This node has left the metadata quorum: %s. Repair the disk and restart the node",
+            "Node left the metadata quorum: %s. Repair the disk and restart the node",
             error,
         )
         self._active_from = None

@@ -51,7 +51,7 @@ class ListenerLogins:
         try:
             self._mechanisms = self._made()
         except ConfigError as error:
-            log.error("Kept the previous SASL settings of listener %s: %s", self._listener, error)  # noqa: TRY400
+            log.error("Kept the previous SASL settings: %s. listener=%s", error, self._listener)  # noqa: TRY400
 
     def _made(self) -> Mechanisms:
         return mechanisms_of(self._known, self._listener, self._users, self._keys, self._clock)

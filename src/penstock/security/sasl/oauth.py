@@ -83,7 +83,7 @@ class OAuthBearerExchange:
         try:
             granted = check_token(token, self._keys, self._rules, self._clock.now_ms())
         except TokenRefused as refusal:
-            log.debug("a token is refused: %s", refusal)
+            log.debug("Refused a token: %s", refusal)
             raise LoginRefused(_NOT_GOOD) from None
         if authorization_id not in ("", granted.user):
             raise invalid_credentials(NAME)

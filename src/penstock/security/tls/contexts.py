@@ -66,12 +66,12 @@ class FollowedContext:
             self._context = self._make(material)
         except TlsUnusable as error:
             log.error(  # noqa: TRY400  the message says it all
-                "Kept the previous certificates of listener %s, the new ones are invalid: %s",
-                self._listener,
+                "Kept the previous certificates, the new ones are invalid: %s. listener=%s",
                 error,
+                self._listener,
             )
         else:
-            log.info("Reloaded the certificates of listener %s", self._listener)
+            log.info("Reloaded the certificates. listener=%s", self._listener)
 
 
 def server_context(material: TlsMaterial) -> ssl.SSLContext:

@@ -288,7 +288,7 @@ class Broker:
                     "(or has another token): give an empty data directory with --data DIR, or join the cluster it "
                     "belongs to"
                 ) from error
-            log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
+            log.info("Ignored --join: this node is a member of its cluster already: %s", error)
             return None
 
     async def _start_quorum(self, parts: Parts, endpoint: Endpoint) -> None:

@@ -49,7 +49,7 @@ def _prove(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthent
         return _refusal(ErrorCode.SASL_AUTHENTICATION_FAILED, str(refusal))
     if proof.is_proved:
         peer.proof, peer.has_proved = None, True
-        log.debug("A broker proved the secret of this cluster. peer=%s", peer)
+        log.debug("Authenticated a broker by the cluster secret. peer=%s", peer)
     return SaslAuthenticateResponse(error_message=None, auth_bytes=answer)
 
 

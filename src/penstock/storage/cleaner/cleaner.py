@@ -129,7 +129,7 @@ class Cleaner:
             try:
                 count += await self._sweep_log(partition)
             except Exception:  # noqa: BLE001 - one bad log must not stop the others
-                _log.exception("Retention of %s-%d failed; other partitions are not affected", *name)
+                _log.exception("Cannot apply the retention of %s-%d, retrying", *name)
             await asyncio.sleep(0)
         return count
 
@@ -141,10 +141,10 @@ class Cleaner:
             log.delete_oldest(count, now_ms=now_ms)
             if log.log_start_offset > start_offset:  # otherwise removal is pending since an earlier sweep
                 _log.info(
-                    "Deleted %d expired segments of %s-%d; log start offset is now %d",
-                    count,
+                    "Deleted expired segments of %s-%d. segments=%d log_start_offset=%d",
                     log.topic,
                     log.partition,
+                    count,
                     log.log_start_offset,
                 )
             # The directory's names, not only the start offset, show which segments are gone.
@@ -290,9 +290,9 @@ class Cleaner:
         if isinstance(error, LogChanged) or all(
             not p.is_open or p.log is not log for p in self._partitions()
         ):
-            _log.info("%s-%d: compaction aborted: the log changed (%s)", *name, error)
+            _log.info("Aborted compaction of %s-%d: the log changed: %s", *name, error)
         elif isinstance(error, OSError) and error.errno in _WAITED_FOR:
-            _log.warning("%s-%d: compaction failed, retrying: %s", *name, error)
+            _log.warning("Cannot compact %s-%d, retrying: %s", *name, error)
         elif isinstance(error, Exception):
             self._give_up(name, error)
         else:
@@ -301,11 +301,11 @@ class Cleaner:
 
     def _give_up(self, name: PartitionName, error: Exception) -> None:
         self.uncleanable[name] = str(error)
-        _log.error("%s-%d: compaction disabled until restart: %s", *name, error, exc_info=error)
+        _log.error("Disabled compaction of %s-%d until restart: %s", *name, error, exc_info=error)
 
     def _report(self, log: Log, cleanable: Cleanable, result: CompactionResult) -> None:
         _log.info(
-            "Compacted %s-%d from offset %d to %d: kept %d of %d records",
+            "Compacted %s-%d. from_offset=%d to_offset=%d records_kept=%d records_read=%d",
             log.topic,
             log.partition,
             cleanable.first_dirty_offset,
@@ -315,10 +315,10 @@ class Cleaner:
         )
         if result.keyless_count:
             _log.warning(
-                "Deleted %d records without a key from %s-%d: a compacted topic cannot keep them",
-                result.keyless_count,
+                "Deleted records without a key from %s-%d: a compacted topic cannot keep them. records=%d",
                 log.topic,
                 log.partition,
+                result.keyless_count,
             )
 
     # -- the checkpoint -------------------------------------------------------------------------------

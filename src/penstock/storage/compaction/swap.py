@@ -82,7 +82,7 @@ def resolve(files: FileSystem, directory: str) -> list[range]:
     if not leftovers:
         return []
     _log.info(
-        "Cleaning up %d files of an interrupted compaction or deletion in %s", len(leftovers), directory
+        "Cleaning up %s after an interrupted compaction or deletion. files=%d", directory, len(leftovers)
     )
     # After a kill the names may be in memory only: nothing may be removed before they are durable.
     files.sync_dir(directory)

@@ -424,7 +424,7 @@ class _Loader:
 
     def _remove(self, segment: Segment, reason: str) -> None:
         self._has_news = True
-        _log.warning("Removed %s (%d bytes): %s", segment.log_path, segment.size_bytes, reason)
+        _log.warning("Removed %s: %s. bytes=%d", segment.log_path, reason, segment.size_bytes)
         for path in segment.rename_as_deleted():
             self._files.remove(path)
 

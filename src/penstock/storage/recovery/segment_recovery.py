@@ -140,7 +140,9 @@ class SegmentRecovery:
                 segment.reset_indexes(indexes)
                 return position, point
             _log.info(
-                "No index entry for offset %d in %s: scanning the whole segment", point, segment.log_path
+                "Scanning all of %s: it has no index entry for the recovery point. offset=%d",
+                segment.log_path,
+                point,
             )
         indexes = SegmentIndexes.empty(base_offset, self._config.index_interval_bytes)
         indexes.take_transactions(self._files, segment.path(""), below_offset=point)
@@ -175,7 +177,7 @@ class SegmentRecovery:
         segment.note_batch(scan.position, position - scan.position, next_offset - 1, timestamp)
         if next_offset > self._point:
             self._producers.mark_unverified(max(scan.next_offset, self._point))
-        _log.error("Found damage to durable records: %s. They are not served", what)
+        _log.error("Found damaged records, which are not served: %s", what)
         self.damage.append(what)
         self.damaged.append(
             Damage(
@@ -222,14 +224,14 @@ class SegmentRecovery:
         self.was_cut = True
         count = file_size_bytes - scan.position
         if scan.is_zeros:
-            _log.debug("Truncated %d unused preallocated bytes of %s", count, segment.log_path)
+            _log.debug("Truncated unused preallocated bytes of %s. bytes=%d", segment.log_path, count)
         else:
             _log.warning(
-                "Truncated %s at offset %d (%d bytes): incomplete write before a crash: %s",
+                "Truncated %s: incomplete write before a crash: %s. offset=%d bytes=%d",
                 segment.log_path,
+                scan.reason,
                 scan.next_offset,
                 count,
-                scan.reason,
             )
 
 
