@@ -3,19 +3,19 @@ import sys
 
 import pytest
 
-from penstock.server.descriptors import share_out
+from penstock.server.descriptors import divide_limit
 
 
 @pytest.mark.parametrize("limit", [0, 10, 256, 1024, 4096, 1 << 20])
 def test_logs_and_connections_never_get_more_than_there_is(limit: int) -> None:
-    shared = share_out(limit)
+    shared = divide_limit(limit)
     assert shared.for_logs >= 1
     assert shared.for_connections >= 1
     assert shared.for_logs + shared.for_connections <= max(2, limit)
 
 
 def test_with_enough_of_them_connections_get_all_that_logs_do_not_need() -> None:
-    shared = share_out(100_000)
+    shared = divide_limit(100_000)
     assert shared.for_logs == 1000
     assert shared.for_connections > 98_000
 

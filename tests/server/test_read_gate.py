@@ -126,7 +126,7 @@ def test_who_waits_for_a_client_that_goes_is_told(is_slow: bool) -> None:
 
 def test_a_client_may_have_more_at_once_when_it_was_given_about_all_it_may_have() -> None:
     turns = ReadGate()
-    turns.gave(FIRST_BYTES_MAX // 2 - 1)
+    turns.note_size(FIRST_BYTES_MAX // 2 - 1)
     assert turns.bytes_max == FIRST_BYTES_MAX
-    turns.gave(FIRST_BYTES_MAX // 2)
+    turns.note_size(FIRST_BYTES_MAX // 2)
     assert turns.bytes_max == FIRST_BYTES_MAX * 5 // 4

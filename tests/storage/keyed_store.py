@@ -231,7 +231,7 @@ class KeyedStore:
         return table
 
     def compact(self) -> bool:
-        return self.run(self.cleaner.compact_filthiest())
+        return self.run(self.cleaner.compact_dirtiest())
 
     def sweep(self) -> int:
         return self.run(self.cleaner.sweep())

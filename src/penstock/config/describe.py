@@ -46,7 +46,7 @@ def _describe(
     """The settings of one resource, limited to `names`; unknown names are left out, as in Kafka."""
     wanted = table.keys() if names is None else set(names)
     return [
-        _made(broker, prop, overrides[name], own) if name in overrides else _inherited(broker, prop)
+        _with_synonyms(broker, prop, overrides[name], own) if name in overrides else _inherited(broker, prop)
         for name, prop in table.items()
         if name in wanted
     ]
@@ -98,10 +98,12 @@ def broker_synonyms(name: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _inherited(broker: BrokerConfig, prop: Property[object]) -> Described:
     """Cached: the same for every topic or group without an override, and tools ask for all topics at once."""
-    return _made(broker, prop, None, ConfigSource.DEFAULT)
+    return _with_synonyms(broker, prop, None, ConfigSource.DEFAULT)
 
 
-def _made(broker: BrokerConfig, prop: Property[object], text: str | None, own: ConfigSource) -> Described:
+def _with_synonyms(
+    broker: BrokerConfig, prop: Property[object], text: str | None, own: ConfigSource
+) -> Described:
     behind = tuple(broker.lookup(prop.synonyms))
     synonyms = tuple(
         Synonym(each.name, each.value, each.source)

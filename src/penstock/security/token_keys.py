@@ -50,12 +50,12 @@ class TokenKeys:
         if found is None or found[0] != wanted:
             if found is not None:
                 found[1].stop()
-            found = self._sources[listener] = (wanted, self._made(url, refresh_ms))
+            found = self._sources[listener] = (wanted, self._build(url, refresh_ms))
             if self._is_started:
                 found[1].start()
         return found[1]
 
-    def _made(self, url: str, refresh_ms: int) -> "FileKeys | FetchedKeys":
+    def _build(self, url: str, refresh_ms: int) -> "FileKeys | FetchedKeys":
         parts = urlsplit(url)
         if parts.scheme == "file":
             return FileKeys(unquote(parts.path), self._clock)

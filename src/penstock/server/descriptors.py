@@ -17,7 +17,7 @@ class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
     for_connections: int
 
 
-def share_out(limit: int) -> Descriptors:
+def divide_limit(limit: int) -> Descriptors:
     """Give logs half of the descriptors, up to a maximum, and connections the rest."""
     usable = max(2, limit - _SPARE)
     for_logs = min(_LOGS_MAX, usable // 2)

@@ -111,7 +111,7 @@ def _brokers(config: BrokerConfig, dialer: Dialer) -> frozenset[Principal]:
 def _own(config: BrokerConfig, dialer: Dialer) -> list[Principal]:
     if dialer.own_login is not None:
         return [Principal(dialer.own_login.username)]
-    from penstock.security.tls.own_name import own_name  # noqa: PLC0415
+    from penstock.security.tls.own_user import own_user  # noqa: PLC0415
 
-    name = own_name(config, config.inter_broker_listener)
+    name = own_user(config, config.inter_broker_listener)
     return [] if name is None else [Principal(name)]

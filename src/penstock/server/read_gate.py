@@ -45,7 +45,7 @@ class ReadGate:
                     yield
                     return
 
-    def gave(self, size_bytes: int) -> None:
+    def note_size(self, size_bytes: int) -> None:
         """Record the size of a response. If it used most of the limit, the next may be a quarter larger."""
         if 2 * size_bytes >= self.bytes_max:
             self.bytes_max += self.bytes_max // 4

@@ -202,8 +202,8 @@ class Telemetry:
         names = {name for each in chosen for name in each.metrics}
         client.metrics = (ALL,) if ALL in names else tuple(sorted(names))
         client.interval_ms = min((INTERVAL_MS_DEFAULT, *(each.interval_ms for each in chosen)))
-        told = f"{client.metrics}{client.interval_ms}".encode()
-        client.subscription_id = (zlib.crc32(told + client.instance_id) & 0xFFFFFFFF) - 2**31
+        subscription = f"{client.metrics}{client.interval_ms}".encode()
+        client.subscription_id = (zlib.crc32(subscription + client.instance_id) & 0xFFFFFFFF) - 2**31
         client.version = self._version
 
     # -- values

@@ -109,7 +109,7 @@ class FileCache:
         try:
             file = self.files.open(path, create=create)
         except OSError as error:
-            if error.errno not in _NO_MORE_DESCRIPTORS or not self._make_do_with_fewer():
+            if error.errno not in _NO_MORE_DESCRIPTORS or not self._lower_limit():
                 raise
             file = self.files.open(path, create=create)
         handle = Handle(path, file)
@@ -119,7 +119,7 @@ class FileCache:
             self._evict(excess, spared=path)
         return handle
 
-    def _make_do_with_fewer(self) -> bool:
+    def _lower_limit(self) -> bool:
         """Close some of the files and never keep this many open again. Returns True if any could be closed."""
         count_before = len(self._handles)
         self._evict(max(1, count_before // 8))

@@ -2,9 +2,9 @@ import pytest
 
 from penstock.cluster.fetching.position import (
     Append,
+    BackOff,
     LogView,
     Reaction,
-    Rest,
     StartOver,
     Truncate,
     ask,
@@ -33,13 +33,13 @@ def test_a_follower_fetches_from_its_end_and_names_its_last_epoch() -> None:
         (PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE), StartOver()),
         (
             PartitionData(error_code=ErrorCode.FENCED_LEADER_EPOCH),
-            Rest(ErrorCode.FENCED_LEADER_EPOCH),
+            BackOff(ErrorCode.FENCED_LEADER_EPOCH),
         ),
         (
             PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER),
-            Rest(ErrorCode.NOT_LEADER_OR_FOLLOWER),
+            BackOff(ErrorCode.NOT_LEADER_OR_FOLLOWER),
         ),
-        (PartitionData(error_code=ErrorCode.KAFKA_STORAGE_ERROR), Rest(ErrorCode.KAFKA_STORAGE_ERROR)),
+        (PartitionData(error_code=ErrorCode.KAFKA_STORAGE_ERROR), BackOff(ErrorCode.KAFKA_STORAGE_ERROR)),
     ],
 )
 def test_each_answer_leads_to_the_expected_step(data: PartitionData, reaction: Reaction) -> None:

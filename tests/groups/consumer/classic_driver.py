@@ -9,7 +9,7 @@ from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.classic.states import State
 from penstock.groups.consumer import classic_members, migration
 from penstock.groups.consumer.classic_members import Joiner
-from penstock.groups.consumer.embedded import decode_assignment
+from penstock.groups.consumer.consumer_protocol import decode_assignment
 from penstock.protocol.messages import consumer_protocol_assignment, consumer_protocol_subscription
 from penstock.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from penstock.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic

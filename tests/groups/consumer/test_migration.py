@@ -7,7 +7,7 @@ from penstock.groups.base.errors import GroupError
 from penstock.groups.classic.group import GroupSettings
 from penstock.groups.classic.states import State
 from penstock.groups.consumer import migration
-from penstock.groups.consumer.embedded import decode_assignment
+from penstock.groups.consumer.consumer_protocol import decode_assignment
 from tests.groups.base.driver import topic_id
 from tests.groups.consumer.classic_driver import (
     CLASSIC_SESSION_MS,

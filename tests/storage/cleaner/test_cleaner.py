@@ -422,7 +422,7 @@ def test_a_log_that_cannot_be_opened_does_not_stop_the_cleaning_of_others(error:
     store = KeyedStore(cleanup_policy=["compact", "delete"], retention_ms=HOUR_MS)
     cleaner = with_another(store, Unopened(error))
     store.put("a=1 a=2 a=3 b=1")
-    assert store.run(cleaner.compact_filthiest())
+    assert store.run(cleaner.compact_dirtiest())
     assert store.text() == "2:a=3 3:b=1"
     store.clock.advance(2 * HOUR_MS)
     assert store.run(cleaner.sweep()) == 2
@@ -430,4 +430,4 @@ def test_a_log_that_cannot_be_opened_does_not_stop_the_cleaning_of_others(error:
 
 def test_choosing_what_to_compact_opens_no_log() -> None:
     store = KeyedStore()
-    assert not store.run(with_another(store, Unopened()).compact_filthiest())
+    assert not store.run(with_another(store, Unopened()).compact_dirtiest())

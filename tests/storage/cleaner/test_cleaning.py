@@ -153,7 +153,7 @@ def test_a_truncation_cancels_a_swap_that_recovery_would_complete_after_a_power_
                 await asyncio.Event().wait()
 
         store.after_offload = hang_once
-        compaction = asyncio.ensure_future(store.cleaner.compact_filthiest())
+        compaction = asyncio.ensure_future(store.cleaner.compact_dirtiest())
         await has_begun.wait()
         if is_refused:
             store.disk.fail("sync_dir", "/data/t-0", times=1)
@@ -181,7 +181,7 @@ def test_a_cancelled_pass_leaves_no_files_that_invalidate_a_later_swap() -> None
             await asyncio.Event().wait()
 
         store.before_swap = hang
-        compaction = asyncio.ensure_future(store.cleaner.compact_filthiest())
+        compaction = asyncio.ensure_future(store.cleaner.compact_dirtiest())
         await begun.wait()
         assert [name for name in store.files() if name.endswith(".cleaned")]
         await store.store.allow_truncation(store.log, 4)

@@ -15,13 +15,13 @@ def test_pausing_cancels_a_running_pass_and_starts_no_new_one() -> None:
             await asyncio.Event().wait()
 
         store.before_swap = hang
-        running = asyncio.create_task(store.cleaner.compact_filthiest())
+        running = asyncio.create_task(store.cleaner.compact_dirtiest())
         await started.wait()
         async with store.store.passes.paused("t", 0):
             await running
-            while_paused = await store.cleaner.compact_filthiest()
+            while_paused = await store.cleaner.compact_dirtiest()
         store.before_swap = None
-        return [while_paused, await store.cleaner.compact_filthiest()]
+        return [while_paused, await store.cleaner.compact_dirtiest()]
 
     assert store.run(scenario()) == [False, True]
     assert store.text() == "2:a=3 3:b=1"

@@ -127,7 +127,7 @@ def test_concurrent_passes_share_the_rate() -> None:
             raise BrokenPipeError
 
     for compactor._pass_count in (1, 2):
-        asyncio.run(compactor._tell_rate(cast("asyncio.StreamWriter", Worker())))
+        asyncio.run(compactor._send_rate(cast("asyncio.StreamWriter", Worker())))
     assert rates == [1000.0, 500.0]
 
 

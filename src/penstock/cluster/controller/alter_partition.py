@@ -66,11 +66,13 @@ def decide_alter_partitions(
         except Refusal as refusal:
             results.append(_answer(change, refusal.code))
             continue
-        wish = RequestedChange(
+        requested = RequestedChange(
             isr=_fit(image, [each for each, _ in change.isr]),
             is_recovered=change.recovery_state == RECOVERED,
         )
-        record = change_partition(topic.topic_id, change.partition, partition, wish, rules.of(topic.name))
+        record = change_partition(
+            topic.topic_id, change.partition, partition, requested, rules.of(topic.name)
+        )
         if record is not None:
             records.append(record)
         results.append(_granted(broker_id, change, partition, record))

@@ -132,14 +132,14 @@ def _change_all(
     image: MetadataImage,
     rules: ElectionRules,
     is_concerned: Callable[[Partition], bool],
-    wish_of: Callable[[Partition], RequestedChange],
+    change_of: Callable[[Partition], RequestedChange],
     where: Callable[[Partition, PartitionChangeRecord], bool] = lambda _before, _change: True,
 ) -> list[MetadataRecord]:
     records: list[MetadataRecord] = []
     for topic, number, partition in _partitions(image):
         if is_concerned(partition):
-            wish = wish_of(partition)
-            record = change_partition(topic.topic_id, number, partition, wish, rules.of(topic.name))
+            requested = change_of(partition)
+            record = change_partition(topic.topic_id, number, partition, requested, rules.of(topic.name))
             if record is not None and where(partition, record):
                 records.append(record)
     return records

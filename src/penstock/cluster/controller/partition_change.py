@@ -62,15 +62,15 @@ class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def change_partition(
-    topic_id: bytes, number: int, before: Partition, wish: RequestedChange, rules: Rules
+    topic_id: bytes, number: int, before: Partition, requested: RequestedChange, rules: Rules
 ) -> PartitionChangeRecord | None:
     """Make the record of a requested change; None when nothing changes."""
-    target = _complete_reassignment(_granted(before, wish))
-    target = _with_eligible(before, target, wish.lost_data, rules)
+    target = _complete_reassignment(_granted(before, requested))
+    target = _with_eligible(before, target, requested.lost_data, rules)
     leader, is_clean = _elect(before, target, rules)
     if leader in target.elr:
         target = msgspec.structs.replace(target, isr=(leader,), elr=_without(target.elr, {leader}))
-    recovery_state = RECOVERED if wish.is_recovered else before.leader_recovery_state
+    recovery_state = RECOVERED if requested.is_recovered else before.leader_recovery_state
     if not is_clean:
         target = msgspec.structs.replace(target, isr=(leader,), elr=(), last_known_elr=())
         recovery_state = RECOVERING
@@ -92,20 +92,20 @@ def change_partition(
         leader_recovery_state=(
             _NO_RECOVERY_CHANGE if recovery_state == before.leader_recovery_state else recovery_state
         ),
-        directories=_directories(before, target.replicas, wish.lost_disk, rules),
+        directories=_directories(before, target.replicas, requested.lost_disk, rules),
         eligible_leader_replicas=_if_changed(before.elr, target.elr),
         last_known_elr=_if_changed(before.last_known_elr, target.last_known_elr),
     )
     return None if record == PartitionChangeRecord(topic_id=topic_id, partition_id=number) else record
 
 
-def _granted(before: Partition, wish: RequestedChange) -> Partition:
+def _granted(before: Partition, requested: RequestedChange) -> Partition:
     return msgspec.structs.replace(
         before,
-        isr=before.isr if wish.isr is None else wish.isr,
-        replicas=before.replicas if wish.replicas is None else wish.replicas,
-        removing_replicas=before.removing_replicas if wish.removing is None else wish.removing,
-        adding_replicas=before.adding_replicas if wish.adding is None else wish.adding,
+        isr=before.isr if requested.isr is None else requested.isr,
+        replicas=before.replicas if requested.replicas is None else requested.replicas,
+        removing_replicas=before.removing_replicas if requested.removing is None else requested.removing,
+        adding_replicas=before.adding_replicas if requested.adding is None else requested.adding,
     )
 
 

@@ -82,12 +82,12 @@ def _decide(
             f"Unable to find partition {move.topic}:{move.partition}.",
         )
     if move.replicas is None:
-        wish = _cancellation(rules, topic, move.partition, partition)
+        requested = _cancellation(rules, topic, move.partition, partition)
     else:
         check_manual_assignment(image, move.replicas, None)
         _check_factor(partition, move.replicas, may_change_factor=may_change_factor)
-        wish = _reassignment_to(partition, move.replicas)
-    return change_partition(topic.topic_id, move.partition, partition, wish, rules.of(topic.name))
+        requested = _reassignment_to(partition, move.replicas)
+    return change_partition(topic.topic_id, move.partition, partition, requested, rules.of(topic.name))
 
 
 def _check_factor(partition: Partition, replicas: tuple[int, ...], *, may_change_factor: bool) -> None:

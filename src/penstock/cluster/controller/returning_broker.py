@@ -58,11 +58,11 @@ def change_partitions(
         for number, partition in topic.partitions.items():
             if broker_id not in partition.replicas:
                 continue
-            wish = _wish(partition, returning, is_suspect=is_suspect)
+            requested = _requested_change(partition, returning, is_suspect=is_suspect)
             record: PartitionChangeRecord | None = None
-            if wish is not None:
+            if requested is not None:
                 here = _with_directory(rules.of(topic.name), returning)
-                record = change_partition(topic.topic_id, number, partition, wish, here)
+                record = change_partition(topic.topic_id, number, partition, requested, here)
             elif not returning.is_fenced and partition.leader == NO_LEADER:
                 record = change_partition(
                     topic.topic_id, number, partition, RequestedChange(), alone.of(topic.name)
@@ -80,7 +80,9 @@ def _may_lead(image: MetadataImage, returning: ReturningBroker, broker_id: int) 
     return image.may_lead(broker_id)
 
 
-def _wish(partition: Partition, returning: ReturningBroker, *, is_suspect: bool) -> RequestedChange | None:
+def _requested_change(
+    partition: Partition, returning: ReturningBroker, *, is_suspect: bool
+) -> RequestedChange | None:
     """The change of the in-sync set; None if it stays the same."""
     me = returning.broker_id
     without_me = tuple(each for each in partition.isr if each != me)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from penstock.cluster.controller.decision import Decision
 from penstock.cluster.controller.election_rules import ElectionRules
-from penstock.cluster.controller.sync_history import remember, remember_default
+from penstock.cluster.controller.sync_history import record_changes, record_default_change
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.config.broker import BrokerConfig
 from penstock.config.settings.topic import FLUSH_MESSAGES, MIN_INSYNC_REPLICAS
@@ -29,12 +29,15 @@ def review_change(
         cluster_wide=after.cluster_settings(), per_broker=after.broker_settings(config.node_id)
     )
     topics = [name for kind, name in changed if kind == ResourceType.TOPIC]
-    return [*_clear_eligible(after, config_after), *remember(image, config, after, config_after, topics)]
+    return [
+        *_clear_eligible(after, config_after),
+        *record_changes(image, config, after, config_after, topics),
+    ]
 
 
 def decide_settings_review(image: MetadataImage, config: BrokerConfig) -> Decision[None]:
     """A new controller is active: its file may have other defaults than the previous controller's."""
-    return Decision([*_clear_eligible(image, config), *remember_default(image, config)], None)
+    return Decision([*_clear_eligible(image, config), *record_default_change(image, config)], None)
 
 
 def _clear_eligible(image: MetadataImage, config: BrokerConfig) -> list[MetadataRecord]:

@@ -2,8 +2,8 @@
 
 A broker that crashed is judged by every value that the setting had since the broker registered, not by the current
 value when the broker returns. A broker learns of a change later than the controller decides it, but it opens its logs
-only when it knows all metadata up to its registration. So a broker that registered after the last decision which ended
-the waiver has synced all that it acknowledged. The offset of that decision is remembered, for each topic and for the
+only when it knows all metadata up to its registration. So a broker that registered after the last decision to sync
+every record has synced all that it acknowledged. The offset of that decision is stored, for each topic and for the
 default of all topics, and compared with the broker's epoch, which is the offset of its registration.
 
     settings of (SYNC_HISTORY, topic or ""):   {"flush.messages": offset}
@@ -22,7 +22,7 @@ from penstock.protocol.messages.metadata_records import ConfigRecord
 _SYNCS_EVERYTHING = 1
 _NEVER = -1
 _STILL = LONG_MAX
-"""Instead of an offset: still waived. For the default only, which may be in the controller's file alone."""
+"""Instead of an offset: unsynced records are still acknowledged. Only for the default, which may be in a file alone."""
 _DEFAULT = ""
 
 
@@ -31,10 +31,10 @@ def may_lack(image: MetadataImage, config: BrokerConfig, topic: str, broker_epoc
     until = _until(image, topic)
     if FLUSH_MESSAGES.name not in image.topic_settings(topic):
         until = max(until, _until(image, _DEFAULT))
-    return broker_epoch < until or _waives(image, config, topic)
+    return broker_epoch < until or _allows_unsynced(image, config, topic)
 
 
-def remember(
+def record_changes(
     before: MetadataImage,
     config_before: BrokerConfig,
     after: MetadataImage,
@@ -45,28 +45,28 @@ def remember(
     records = [
         _record(name, before.offset + 1)
         for name in topics
-        if _waives(before, config_before, name) and not _waives(after, config_after, name)
+        if _allows_unsynced(before, config_before, name) and not _allows_unsynced(after, config_after, name)
     ]
-    return records + remember_default(after, config_after)
+    return records + record_default_change(after, config_after)
 
 
-def remember_default(image: MetadataImage, config: BrokerConfig) -> list[ConfigRecord]:
-    """Update the record of the default."""
-    is_remembered = _until(image, _DEFAULT) == _STILL
-    is_waived = _default_waives(image, config)
-    if is_waived == is_remembered:
+def record_default_change(image: MetadataImage, config: BrokerConfig) -> list[ConfigRecord]:
+    """The record to write when the default has changed."""
+    is_recorded = _until(image, _DEFAULT) == _STILL
+    is_allowed = _default_allows_unsynced(image, config)
+    if is_allowed == is_recorded:
         return []
-    return [_record(_DEFAULT, _STILL if is_waived else image.offset + 1)]
+    return [_record(_DEFAULT, _STILL if is_allowed else image.offset + 1)]
 
 
-def _waives(image: MetadataImage, config: BrokerConfig, topic: str) -> bool:
+def _allows_unsynced(image: MetadataImage, config: BrokerConfig, topic: str) -> bool:
     settings = image.topic_settings(topic)
     if FLUSH_MESSAGES.name in settings:
         return topic_config(config, settings).flush_messages != _SYNCS_EVERYTHING
-    return _default_waives(image, config)
+    return _default_allows_unsynced(image, config)
 
 
-def _default_waives(image: MetadataImage, config: BrokerConfig) -> bool:
+def _default_allows_unsynced(image: MetadataImage, config: BrokerConfig) -> bool:
     return inherited_values(image, config, FLUSH_MESSAGES) != {_SYNCS_EVERYTHING}
 
 

@@ -15,7 +15,7 @@ from penstock.client.connection import Disconnected
 from penstock.cluster.commit import Commit
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.followed_partition import FollowedPartition
-from penstock.cluster.fetching.position import Append, LogView, Rest, StartOver, Truncate
+from penstock.cluster.fetching.position import Append, BackOff, LogView, StartOver, Truncate
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
 from penstock.cluster.replica import Replica
 from penstock.cluster.throttle import ReplicationThrottle
@@ -289,7 +289,7 @@ class Fetcher:
         except (LogError, OSError) as error:
             self._back_off(followed, str(error))
 
-    async def _react(self, followed: FollowedPartition, reaction: Truncate | StartOver | Rest) -> None:
+    async def _react(self, followed: FollowedPartition, reaction: Truncate | StartOver | BackOff) -> None:
         try:
             if isinstance(reaction, Truncate):
                 await self._truncate(followed, reaction)

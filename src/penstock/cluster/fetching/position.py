@@ -44,13 +44,13 @@ class StartOver(msgspec.Struct, frozen=True):
     """The leader no longer has the next records: delete all, and continue at its log start."""
 
 
-class Rest(msgspec.Struct, frozen=True):
+class BackOff(msgspec.Struct, frozen=True):
     """Retry after a pause. If the leader has changed, the metadata will show that."""
 
     error: ErrorCode
 
 
-Reaction = Append | Truncate | StartOver | Rest
+Reaction = Append | Truncate | StartOver | BackOff
 
 
 def ask(number: int, log: LogView, leader_epoch: int, bytes_max: int) -> FetchPartition:
@@ -70,7 +70,7 @@ def react(data: PartitionData) -> Reaction:
     if error is ErrorCode.OFFSET_OUT_OF_RANGE:
         return StartOver()
     if error is not ErrorCode.NONE:
-        return Rest(error)
+        return BackOff(error)
     if data.diverging_epoch.epoch >= 0:
         return Truncate(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
     return Append(data.records or b"", data.high_watermark, data.log_start_offset)

@@ -78,8 +78,8 @@ class Core:
         return self.voters.has(self.me)
 
     @property
-    def may_stand(self) -> bool:
-        """Whether this node may stand: it is a voter, or its removal is not known to be committed.
+    def may_be_candidate(self) -> bool:
+        """Whether this node may become a candidate: it is a voter, or its removal is not known to be committed.
 
         The log that holds the removal may be the only one that can win (Ongaro's thesis, 4.2.2).
         """

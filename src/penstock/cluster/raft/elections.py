@@ -40,9 +40,9 @@ SILENT_FETCH_TIMEOUTS = 5
 # -- standing -----------------------------------------------------------------------------------------
 
 
-def stand(core: Core) -> None:
+def start_election(core: Core) -> None:
     """Begin an election, if this node may: with a ballot of one it has won at once."""
-    if not core.may_stand or core.is_leaving:
+    if not core.may_be_candidate or core.is_leaving:
         _wait_for_leader(core)
         return
     if core.epoch >= EPOCH_MAX:
@@ -94,7 +94,7 @@ def _end_ballot(core: Core, ballot: Ballot) -> None:
         deadline_ms = core.now_ms + core.settings.election_timeout_ms * (0.5 + core.randomness.random() / 2)
         to_follower(core, core.epoch, leader_id, ballot.leader_endpoints, deadline_ms)
     else:
-        stand(core)
+        start_election(core)
 
 
 def note_vote_response(core: Core, source: int, response: VoteResponse) -> None:
@@ -244,7 +244,7 @@ def learn(
             to_follower(core, epoch, leader_id, endpoints)
     elif leader_id is not None and isinstance(core.state, Unattached | Voted | Candidate | Prospective):
         # A voter that has lost this leader follows it again only when the leader itself sends a request.
-        is_lost = leader_id == core.election.leader_id and core.may_stand
+        is_lost = leader_id == core.election.leader_id and core.may_be_candidate
         if is_first_hand or not is_lost:
             to_follower(core, epoch, leader_id, endpoints)
 

@@ -7,7 +7,7 @@ of the last one are synced.
 from penstock.cluster.raft import records
 from penstock.cluster.raft.core import BOOTSTRAP_ID_FIRST, Core
 from penstock.cluster.raft.effects import Append, InstallSnapshot, StoreSnapshotChunk, Truncate
-from penstock.cluster.raft.elections import stand
+from penstock.cluster.raft.elections import start_election
 from penstock.cluster.raft.errors import RaftFault
 from penstock.cluster.raft.events import SnapshotInstalled, SnapshotRejected
 from penstock.cluster.raft.messages import (
@@ -33,7 +33,7 @@ _STAGGER = 0.25  # of an election timeout
 
 def poll_follower(core: Core, state: Follower) -> None:
     if core.now_ms >= state.deadline_ms:
-        stand(core)
+        start_election(core)
         return
     if state.snapshot is not None:
         _fetch_snapshot(core, state, state.snapshot)
@@ -45,7 +45,7 @@ def poll_follower(core: Core, state: Follower) -> None:
 
 def poll_unattached(core: Core, state: Unattached) -> None:
     if core.now_ms >= state.deadline_ms:
-        stand(core)
+        start_election(core)
     elif not core.is_voter and not core.requests.is_any_in_flight(FetchRequest):
         _look_for_leader(core)
 

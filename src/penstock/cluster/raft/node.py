@@ -98,7 +98,7 @@ class RaftNode(Core):
         self.now_ms = self.led_ms = now_ms
         leader_id = self.election.leader_id
         if self.voters.is_only(self.me):
-            elections.stand(self)
+            elections.start_election(self)
         elif leader_id is not None and leader_id != self.me.node_id:
             to_follower(self, self.epoch, leader_id, ())
         else:
@@ -160,7 +160,7 @@ class RaftNode(Core):
             following.poll_unattached(self, state)
         elif self.now_ms >= state.deadline_ms:
             assert isinstance(state, Voted)
-            elections.stand(self)
+            elections.start_election(self)
 
     def _poll_resigned(self, state: Resigned) -> None:
         if self.now_ms >= state.deadline_ms or not state.unaware:
@@ -169,7 +169,7 @@ class RaftNode(Core):
                 state.deadline_ms = float("inf")
                 state.unaware.clear()
             elif self.now_ms >= state.deadline_ms:
-                elections.stand(self)
+                elections.start_election(self)
             return
         for node_id in sorted(state.unaware):
             if self.requests.is_ready(node_id, EndQuorumEpochRequest, self.now_ms):

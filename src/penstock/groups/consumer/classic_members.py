@@ -16,7 +16,7 @@ from penstock.groups.base.timers import Awaited
 from penstock.groups.classic.group import refused_join
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
 from penstock.groups.consumer import membership
-from penstock.groups.consumer.embedded import by_topic_id, decode_subscription, encode_assignment
+from penstock.groups.consumer.consumer_protocol import by_topic_id, decode_subscription, encode_assignment
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.heartbeat import advance, check_room
 from penstock.groups.consumer.member import ClassicProtocols, Member, assignment_in

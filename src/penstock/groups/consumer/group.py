@@ -13,7 +13,7 @@ from penstock.groups.base.instant import Instant
 from penstock.groups.base.timers import Awaited
 from penstock.groups.consumer import records
 from penstock.groups.consumer.member import Holding, Member, assignment_in
-from penstock.groups.consumer.reconcile import Goal
+from penstock.groups.consumer.reconcile import TargetAssignment
 from penstock.groups.consumer.records import PartitionMetadataKey, RegexKey, ResolvedRegex
 from penstock.groups.consumer.states import MemberState
 from penstock.protocol.coordinator_records import TypedRecord
@@ -78,10 +78,10 @@ class ConsumerGroup(EpochGroup[Member]):
     def has_subscriber(self, regex: str) -> bool:
         return any(m.topic_regex == regex for m in self.members.values())
 
-    def goal_of(self, member: Member, image: MetadataImage) -> Goal:
+    def target_assignment_of(self, member: Member, image: MetadataImage) -> TargetAssignment:
         names = self.topics_of(member)
         topic_ids = frozenset(image.topics[name].topic_id for name in names if name in image.topics)
-        return Goal(self.assignment_epoch, self.target_of(member, topic_ids))
+        return TargetAssignment(self.assignment_epoch, self.target_of(member, topic_ids))
 
     def waits_for_others(self, member: Member) -> bool:
         """Whether other members hold partitions of this member's target."""

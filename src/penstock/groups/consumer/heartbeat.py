@@ -113,7 +113,9 @@ def advance(
     if is_due or (at_once and group.epoch > group.assignment_epoch):
         targets.assign(group, ctx)
     member = group.members[member_id]
-    moved = reconcile(member, group.goal_of(member, ctx.image), owned, partial(group.is_free_for, member_id))
+    moved = reconcile(
+        member, group.target_assignment_of(member, ctx.image), owned, partial(group.is_free_for, member_id)
+    )
     if moved is not member:
         group.put_progress(moved)
         if moved.classic is None and moved.state is MemberState.UNREVOKED_PARTITIONS:

@@ -13,7 +13,11 @@ from penstock.groups.classic.group import ClassicGroup, GroupSettings
 from penstock.groups.classic.member import Member as ClassicMember
 from penstock.groups.classic.states import State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
-from penstock.groups.consumer.embedded import decode_assignment, decode_subscription, encode_assignment
+from penstock.groups.consumer.consumer_protocol import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+)
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import ClassicProtocols, Holding, Member, assignment_in
 from penstock.protocol.errors import ErrorCode, ProtocolError

@@ -19,7 +19,7 @@ class MemberState(enum.IntEnum):
     UNRELEASED_PARTITIONS = 2
 
 
-class Finding(enum.Enum):
+class ReconcileOutcome(enum.Enum):
     """The result of comparing a member's partitions with its target."""
 
     MUST_REVOKE = "it owns partitions outside its target"
@@ -27,11 +27,11 @@ class Finding(enum.Enum):
     HAS_ALL = "it owns its whole target"
 
 
-TRANSITIONS: Mapping[MemberState, Mapping[Finding, MemberState]] = {
+TRANSITIONS: Mapping[MemberState, Mapping[ReconcileOutcome, MemberState]] = {
     state: {
-        Finding.MUST_REVOKE: MemberState.UNREVOKED_PARTITIONS,
-        Finding.MUST_WAIT: MemberState.UNRELEASED_PARTITIONS,
-        Finding.HAS_ALL: MemberState.STABLE,
+        ReconcileOutcome.MUST_REVOKE: MemberState.UNREVOKED_PARTITIONS,
+        ReconcileOutcome.MUST_WAIT: MemberState.UNRELEASED_PARTITIONS,
+        ReconcileOutcome.HAS_ALL: MemberState.STABLE,
     }
     for state in MemberState
 }

@@ -36,7 +36,7 @@ class ListenerLogins:
         self._counts = counts
         self._clock = clock
         self._known = config()
-        self._mechanisms = self._made()
+        self._mechanisms = self._build()
         self.log_limiter = LogLimiter(clock)
         self.frame_bytes_max = self._known[security.SASL_SERVER_MAX_RECEIVE_SIZE]
         self.failed_delay_ms = self._known[network.CONNECTION_FAILED_AUTHENTICATION_DELAY_MS]
@@ -49,9 +49,9 @@ class ListenerLogins:
     def _update(self) -> None:
         self._known = self._config()
         try:
-            self._mechanisms = self._made()
+            self._mechanisms = self._build()
         except ConfigError as error:
             log.error("Kept the previous SASL settings: %s. listener=%s", error, self._listener)  # noqa: TRY400
 
-    def _made(self) -> Mechanisms:
+    def _build(self) -> Mechanisms:
         return mechanisms_of(self._known, self._listener, self._users, self._keys, self._clock)

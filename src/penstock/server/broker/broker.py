@@ -34,10 +34,10 @@ from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.server.broker.disk_watch import DiskWatch
 from penstock.server.broker.parts import Dialects, Parts
-from penstock.server.broker.secret_file import begin_secret, keep_secret, known_secret
+from penstock.server.broker.secret_file import create_secret, load_secret, store_secret
 from penstock.server.connections import Connections
 from penstock.server.context import Services
-from penstock.server.descriptors import share_out
+from penstock.server.descriptors import divide_limit
 from penstock.server.listener_changes import ListenerChanges
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.network import ListenFailed
@@ -88,7 +88,7 @@ class Broker:
         self._dialects = dialects
         self._ports = ports
         self._cleanup = contextlib.AsyncExitStack()
-        self._descriptors = share_out(ports.descriptor_limit())
+        self._descriptors = divide_limit(ports.descriptor_limit())
         self._settings = LiveConfig(config)
         self._bound: dict[str, Endpoint] = {}
         self._parts: Parts | None = None
@@ -195,7 +195,7 @@ class Broker:
         ports, config = self._ports, self._config
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
-        known = known_secret(ports.files, self._directory(), self._given_secret)
+        known = load_secret(ports.files, self._directory(), self._given_secret)
         secret = ClusterSecret(ports.randomness, known, self._find_secret)
         dialer = Dialer(
             self._settings,
@@ -260,7 +260,7 @@ class Broker:
                 "an empty data directory with --data DIR, or join the cluster it belongs to"
             )
         secret.cluster_id = store.cluster_id
-        keep_secret(files, store.directory, secret)
+        store_secret(files, store.directory, secret)
         return store
 
     async def _watch_disk(self, watch: DiskWatch) -> None:
@@ -307,7 +307,7 @@ class Broker:
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
         if secret.value is None and (is_alone or parts.dialer.proves_secret):
-            begin_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
+            create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
 
     def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
         store = parts.store

@@ -6,7 +6,7 @@ from penstock.storage.directory.metadata_files import read_secret, write_secret
 from penstock.storage.files import FileSystem
 
 
-def known_secret(files: FileSystem, directory: str, given: bytes | None) -> bytes | None:
+def load_secret(files: FileSystem, directory: str, given: bytes | None) -> bytes | None:
     """The secret in the data directory, or the one given to this broker. Raises `NotAdmitted` when they differ."""
     stored = read_secret(files, directory)
     if stored is not None and given not in (None, stored):
@@ -17,13 +17,13 @@ def known_secret(files: FileSystem, directory: str, given: bytes | None) -> byte
     return stored or given
 
 
-def keep_secret(files: FileSystem, directory: str, secret: ClusterSecret) -> None:
+def store_secret(files: FileSystem, directory: str, secret: ClusterSecret) -> None:
     """Save it, if it is known and not saved yet."""
     if secret.value is not None and read_secret(files, directory) is None:
         write_secret(files, directory, secret.value)
 
 
-def begin_secret(files: FileSystem, directory: str, secret: ClusterSecret, *, is_alone: bool) -> None:
+def create_secret(files: FileSystem, directory: str, secret: ClusterSecret, *, is_alone: bool) -> None:
     """A new cluster makes it. Raises `NotAdmitted` for a member of an older cluster that has no secret yet."""
     if not is_alone:
         raise NotAdmitted(
@@ -33,4 +33,4 @@ def begin_secret(files: FileSystem, directory: str, secret: ClusterSecret, *, is
             f"--create --data {directory}`, and start the others with that"
         )
     secret.make()
-    keep_secret(files, directory, secret)
+    store_secret(files, directory, secret)

@@ -23,18 +23,18 @@ _REFUSES_FROM = 5  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 
 async def handle(ctx: RequestContext, request: api.DeleteTopicsRequest) -> api.DeleteTopicsResponse:
     if ctx.version >= 6:
-        doomed = [TopicToDelete(name=t.name, topic_id=t.topic_id) for t in request.topics]
+        to_delete = [TopicToDelete(name=t.name, topic_id=t.topic_id) for t in request.topics]
     else:
-        doomed = [TopicToDelete(name=name) for name in request.topic_names]
-    refused = _refused(ctx, doomed)
-    doomed = [each for each in doomed if each not in refused]
+        to_delete = [TopicToDelete(name=name) for name in request.topic_names]
+    refused = _refused(ctx, to_delete)
+    to_delete = [each for each in to_delete if each not in refused]
     quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
     try:
-        deleted = await ctx.broker.controller.delete_topics(doomed, charge=quota.charge)
+        deleted = await ctx.broker.controller.delete_topics(to_delete, charge=quota.charge)
     except LogError as error:  # the metadata log takes no records: nothing was deleted
         deleted = [
             TopicDeleted(name=t.name, topic_id=t.topic_id, error=error.code, message=error.client_message)
-            for t in doomed
+            for t in to_delete
         ]
     return api.DeleteTopicsResponse(
         throttle_time_ms=quota.wait_ms,
@@ -50,13 +50,13 @@ async def handle(ctx: RequestContext, request: api.DeleteTopicsRequest) -> api.D
     )
 
 
-def _refused(ctx: RequestContext, doomed: Sequence[TopicToDelete]) -> dict[TopicToDelete, TopicDeleted]:
+def _refused(ctx: RequestContext, to_delete: Sequence[TopicToDelete]) -> dict[TopicToDelete, TopicDeleted]:
     """The topics that may not be deleted. Errors in the request itself take precedence for every client."""
     if not ctx.broker.config[DELETE_TOPIC_ENABLE] or ctx.may_in_cluster(Operation.DELETE):
         return {}
     image = ctx.broker.controller.image
     refused = {}
-    for topic, count in Counter(doomed).items():
+    for topic, count in Counter(to_delete).items():
         by_id = image.topics_by_id.get(topic.topic_id)
         name = topic.name if by_id is None else by_id.name
         if count > 1 or name is None or (topic.name is not None and topic.topic_id != ZERO_UUID):

@@ -111,7 +111,7 @@ def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResp
         wait_ms = quotas.wait_before_fetch_ms(ctx.peer, ctx.client_id, read.size)
         if wait_ms:
             return FetchResponse(throttle_time_ms=wait_ms, session_id=plan.session_id, responses=[])
-    ctx.peer.turns.gave(read.size)
+    ctx.peer.turns.note_size(read.size)
     topics: list[FetchableTopicResponse] = []
     leaders: dict[int, api.NodeEndpoint] = {}
     for wanted, data in zip(plan.partitions, read.results, strict=True):

@@ -165,10 +165,10 @@ class Cleaner:
     async def _compact_as(self, number: int) -> None:
         """One of `log.cleaner.threads` workers; it idles when the setting is lowered."""
         while True:
-            if number >= self._settings().threads or not await self.compact_filthiest():
+            if number >= self._settings().threads or not await self.compact_dirtiest():
                 await self._clock.sleep(self._settings().backoff_ms)
 
-    async def compact_filthiest(self) -> bool:
+    async def compact_dirtiest(self) -> bool:
         """Make one pass over the log that needs it most. Returns True if there was such a log.
 
         Logs that have not been used since the start are considered after the first sweep, which opens them.
@@ -191,7 +191,7 @@ class Cleaner:
                 task.cancel()
                 await asyncio.wait([task])
             del self._passes.running[name]
-        if not await self._settle(partition, cleanable, generation, task):
+        if not await self._complete_pass(partition, cleanable, generation, task):
             self._failed.add(name)
         return True
 
@@ -268,7 +268,7 @@ class Cleaner:
                 raise
         return result
 
-    async def _settle(
+    async def _complete_pass(
         self,
         partition: CleanedPartition,
         cleanable: Cleanable,

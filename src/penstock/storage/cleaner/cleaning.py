@@ -104,7 +104,7 @@ class PassInPlace:
             await self._sync_directory()
             self._check_unchanged(cleaned)
         except BaseException:
-            await self._take_back(cleaned)
+            await self._undo_put(cleaned)
             raise
         try:
             deleted = swap.replace_old(files, log.directory, base_offset, cleaned.replaces)
@@ -122,7 +122,7 @@ class PassInPlace:
         # Only now: a power cut before the sync would bring the old names back, and must find the files there.
         await self._offload.run(partial(_remove, files, deleted))
 
-    async def _take_back(self, cleaned: CleanedSegment) -> None:
+    async def _undo_put(self, cleaned: CleanedSegment) -> None:
         """Discard a compacted segment whose `.swap` names may be durable: a power cut must not bring them back.
 
         The swap would then be completed, over records written to the log since.

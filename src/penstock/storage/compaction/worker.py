@@ -60,11 +60,11 @@ class OffloadedCompactor:
     async def run(self, job: CompactionJob) -> CompactionResult:
         is_cancelled = threading.Event()
 
-        def go_on(_size_bytes: int) -> None:
+        def check_cancelled(_size_bytes: int) -> None:
             if is_cancelled.is_set():
                 raise CompactionError("the pass was cancelled")
 
-        work = self._offload.start(lambda: compact(self._files, job, go_on))
+        work = self._offload.start(lambda: compact(self._files, job, check_cancelled))
         try:
             return await asyncio.shield(work)
         except CorruptRecords as error:
@@ -104,20 +104,20 @@ class ProcessCompactor:
         assert process.stdout is not None
         content = msgspec.msgpack.encode(job)
         process.stdin.write(_SIZE.pack(len(content)) + content)
-        telling = asyncio.ensure_future(self._tell_rate(process.stdin))
+        sending = asyncio.ensure_future(self._send_rate(process.stdin))
         self._pass_count += 1
         try:
             output = await process.stdout.read()
         finally:
             self._pass_count -= 1
-            telling.cancel()
+            sending.cancel()
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
             await process.wait()
         return _unpack(output, process.returncode)
 
-    async def _tell_rate(self, stdin: asyncio.StreamWriter) -> None:
+    async def _send_rate(self, stdin: asyncio.StreamWriter) -> None:
         sent_rate: float | None = None
         with contextlib.suppress(ConnectionError):  # it died early: its output, or lack of output, shows that
             while True:

@@ -53,7 +53,7 @@ def _by_topic(slots: Sequence[_Slot]) -> dict[bytes, frozenset[int]]:
     return {topic_id: frozenset(partitions) for topic_id, partitions in topics.items()}
 
 
-def _unheld(
+def _unassigned(
     held: Mapping[str, Sequence[_Slot]], topic_ids: frozenset[bytes], partition_counts: Mapping[bytes, int]
 ) -> list[_Slot]:
     taken = {slot for slots in held.values() for slot in slots}
@@ -74,7 +74,7 @@ def _share_evenly(
     shares = {member_id: share + (rank < larger) for rank, member_id in enumerate(ranking)}
     for member_id, slots in held.items():
         del slots[shares[member_id] :]
-    free = iter(_unheld(held, topic_ids, partition_counts))
+    free = iter(_unassigned(held, topic_ids, partition_counts))
     for member_id in sorted(held):
         slots = held[member_id]
         slots.extend(slot for _, slot in zip(range(shares[member_id] - len(slots)), free, strict=False))
@@ -90,7 +90,7 @@ def _spread(
     # Topics with few subscribers first: members with more topics can still get other partitions.
     topic_ids = sorted(subscribers, key=lambda topic_id: (len(subscribers[topic_id]), topic_id))
     free: dict[bytes, list[_Slot]] = {}
-    for slot in _unheld(held, frozenset(subscribers), partition_counts):
+    for slot in _unassigned(held, frozenset(subscribers), partition_counts):
         free.setdefault(slot[1], []).append(slot)
     for topic_id in topic_ids:
         loads = [(len(held[each]), each) for each in subscribers[topic_id]]

@@ -161,7 +161,7 @@ class ShareRead:
             if answer.records:
                 sent_bytes += len(answer.records)
                 read.note_sent(asked, len(answer.records))
-        self._ctx.peer.turns.gave(sent_bytes)
+        self._ctx.peer.turns.note_size(sent_bytes)
         quotas = self._ctx.broker.quotas
         if quotas.is_active:
             quotas.wait_before_fetch_ms(self._ctx.peer, self._ctx.client_id, sent_bytes)

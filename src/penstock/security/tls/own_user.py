@@ -13,7 +13,7 @@ from penstock.security.tls.material import material_of
 log = logging.getLogger(__name__)
 
 
-def own_name(config: BrokerConfig, listener: str) -> str | None:
+def own_user(config: BrokerConfig, listener: str) -> str | None:
     """The user of this broker on a listener of another broker with the same settings; None if there is none."""
     material = material_of(config, listener)
     server, client = server_context(material), client_context(material)
