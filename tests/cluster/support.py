@@ -78,7 +78,7 @@ class MemorySink:
         self.applied: AppliedMetadata
         """What gets the records that are committed."""
 
-    async def append(self, batch: bytes, now_ms: int) -> int:
+    async def append(self, batch: bytes) -> int:
         patched = bytearray(batch)
         set_base_offset_and_epoch(patched, 0, self.next_offset, 0)
         self.appending.set()

@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.config.property import ConfigError
-from penstock.security.principal_rules import NoRuleFits, PrincipalRules, subject_name
+from penstock.security.principal_rules import NoMatchingRule, PrincipalRules, subject_name
 
 SUBJECT = "CN=kafka.example.com,OU=Servers,O=Penstock,C=CH"
 
@@ -27,7 +27,7 @@ def test_the_first_matching_rule_makes_the_name(rules: str, name: str) -> None:
 
 
 def test_a_pattern_must_match_the_whole_subject() -> None:
-    with pytest.raises(NoRuleFits, match="CN=kafka"):
+    with pytest.raises(NoMatchingRule, match="CN=kafka"):
         PrincipalRules("RULE:CN=kafka/x/").name_of(SUBJECT)
 
 
@@ -52,7 +52,7 @@ def test_special_characters_of_names_are_escaped() -> None:
 
 @pytest.mark.parametrize("rules", ["DEFAULT", "RULE:.*//", "RULE:(.*)/$1/"])
 def test_an_empty_subject_is_anonymous(rules: str) -> None:
-    with pytest.raises(NoRuleFits):
+    with pytest.raises(NoMatchingRule):
         PrincipalRules(rules).name_of("")
 
 

@@ -132,11 +132,11 @@ def test_keys_of_a_url_are_there_after_the_start_and_fetched_again(
         await until_named(keys, ["two"])
         await rested()
         issuer.body = document("three")
-        keys.look_again()  # too soon after the last time
+        keys.request_refresh()  # too soon after the last time
         await asyncio.sleep(0)
         assert names(keys) == ["two"]
         clock.advance(10_000)
-        keys.look_again()
+        keys.request_refresh()
         await until_named(keys, ["three"])
         all_keys.stop()
 

@@ -11,7 +11,7 @@ from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotLeader
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.producers.transaction_permit import TransactionPermit
-from penstock.transactions.admission import Admission, Admissions, Question, produce_error
+from penstock.transactions.admission import Admission, Admissions, CoordinatorRequest, produce_error
 from penstock.transactions.guards import Guards
 from penstock.transactions.markers import LocalMarkers, Marker
 from penstock.transactions.state import Producer, TopicPartition
@@ -65,7 +65,7 @@ class Desk:
 
     async def _go(self, admission: Admission, sequence: int, adds: bool) -> ErrorCode:
         try:
-            question = Question.ADD if adds else Question.VERIFY
+            question = CoordinatorRequest.ADD if adds else CoordinatorRequest.VERIFY
             verdict = (await admission.outcome(self.coordinator, "app", question))[self.leader]
             if isinstance(verdict, ErrorCode):
                 return verdict
@@ -267,7 +267,7 @@ def test_a_verification_does_not_outlive_the_leadership_in_which_it_was_asked_fo
 def test_a_partition_that_a_request_names_twice_does_not_wait_for_itself(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         admission = desk.admissions.enter(ME, [(desk.leader, 0), (desk.leader, 1)])
-        asked = asyncio.ensure_future(admission.outcome(desk.coordinator, "app", Question.VERIFY))
+        asked = asyncio.ensure_future(admission.outcome(desk.coordinator, "app", CoordinatorRequest.VERIFY))
         await asyncio.sleep(0)
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         async with asyncio.timeout(20):

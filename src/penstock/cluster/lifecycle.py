@@ -70,7 +70,7 @@ class Lifecycle:
             try:
                 await self._access.register(self._registration, self._cluster_id)
             except Refusal as refusal:
-                reason = self._why_refused(refusal)
+                reason = self._refusal_reason(refusal)
                 if refusal.code in _FINAL:
                     raise NotAdmitted(reason) from None
             except (OSError, ProtocolError, LogError) as error:
@@ -95,7 +95,7 @@ class Lifecycle:
         await self.register()
         return self._access.broker_epoch
 
-    def _why_refused(self, refusal: Refusal) -> str:
+    def _refusal_reason(self, refusal: Refusal) -> str:
         broker_id = self._registration.broker_id
         if refusal.code is ErrorCode.INCONSISTENT_CLUSTER_ID:
             return (
@@ -121,12 +121,12 @@ class Lifecycle:
             for each in waits:
                 each.cancel()
         if self._is_evicted.is_set():
-            raise NotAdmitted(self._why_evicted())
+            raise NotAdmitted(self._eviction_reason())
 
     async def evicted(self) -> str:
         """Wait until this broker's registration is gone; returns the reason for the log."""
         await self._is_evicted.wait()
-        return self._why_evicted()
+        return self._eviction_reason()
 
     def _follow(self, delta: MetadataDelta) -> None:
         """Detect that the registration is gone or another's, in metadata that is not older than it."""
@@ -136,7 +136,7 @@ class Lifecycle:
             if known is None or known.epoch != epoch:
                 self._is_evicted.set()
 
-    def _why_evicted(self) -> str:
+    def _eviction_reason(self) -> str:
         return (
             f"the registration of node {self._registration.broker_id} is gone: the broker was unregistered, or another "
             "broker has its id. Restart it to register again"

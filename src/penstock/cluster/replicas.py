@@ -122,7 +122,7 @@ class Replicas:
         partitions = self._by_name.get(topic)
         replica = partitions.get(partition) if partitions is not None else None
         if replica is None:
-            return self._why_missing(
+            return self._missing_reason(
                 self._image.topic(topic), partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
         if replica.is_leader and replica.is_open:
@@ -136,7 +136,9 @@ class Replicas:
         partitions = self._by_id.get(topic_id)
         replica = partitions.get(partition) if partitions is not None else None
         if replica is None:
-            return self._why_missing(self._image.topic_by_id(topic_id), partition, ErrorCode.UNKNOWN_TOPIC_ID)
+            return self._missing_reason(
+                self._image.topic_by_id(topic_id), partition, ErrorCode.UNKNOWN_TOPIC_ID
+            )
         if replica.is_leader and replica.is_open:
             return replica
         return self._leading(replica, or_follower=or_follower)
@@ -166,7 +168,7 @@ class Replicas:
             log.error("Partition %s-%d is offline: %s", replica.topic, replica.partition, reason)
 
     @staticmethod
-    def _why_missing(topic: Topic | None, partition: int, unknown: ErrorCode) -> ErrorCode:
+    def _missing_reason(topic: Topic | None, partition: int, unknown: ErrorCode) -> ErrorCode:
         if topic is None:
             return unknown
         is_known = partition in topic.partitions

@@ -21,7 +21,7 @@ STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _CACHED_MAX = 10_000
 _CACHED_NAME_MAX = 255  # longer names are invalid, and must not fill the cache
 
-_Question = tuple[Principal, str, Operation, ResourceType, str | None]
+_CacheKey = tuple[Principal, str, Operation, ResourceType, str | None]
 
 
 class AclAuthorizer(Authorizer):
@@ -36,7 +36,7 @@ class AclAuthorizer(Authorizer):
         self._default = allow_everyone_if_no_acl_found
         self._entries: dict[bytes, AccessControlEntry] = {}
         self._index = AclIndex()
-        self._cache: dict[_Question, bool] = {}
+        self._cache: dict[_CacheKey, bool] = {}
 
     def follow(self, acls: Mapping[bytes, AccessControlEntry], changed: Iterable[bytes]) -> None:
         for acl_id in changed:
@@ -54,12 +54,12 @@ class AclAuthorizer(Authorizer):
     ) -> bool:
         if who in self._super_users:
             return True
-        question = (who, host, operation, resource_type, name)
-        known = self._cache.get(question)
+        key = (who, host, operation, resource_type, name)
+        known = self._cache.get(key)
         if known is not None:
             return known
         verdict = self._index.verdict(str(who), comparable_host(host), operation, resource_type, name)
-        return self._store(question, self._default if verdict is None else verdict)
+        return self._store(key, self._default if verdict is None else verdict)
 
     def allows_some(
         self, who: Principal, host: str, operation: Operation, resource_type: ResourceType
@@ -67,20 +67,20 @@ class AclAuthorizer(Authorizer):
         # Like Kafka, first check a name that is not in use: the default or a wildcard may be enough.
         if self.allows(who, host, operation, resource_type, "hardcode"):
             return True
-        question = (who, host, operation, resource_type, None)
-        known = self._cache.get(question)
+        key = (who, host, operation, resource_type, None)
+        known = self._cache.get(key)
         if known is not None:
             return known
         answer = self._index.allows_some(str(who), comparable_host(host), operation, resource_type)
-        return self._store(question, answer)
+        return self._store(key, answer)
 
-    def _store(self, question: _Question, answer: bool) -> bool:
+    def _store(self, key: _CacheKey, answer: bool) -> bool:
         if len(self._cache) >= _CACHED_MAX:
             self._cache.clear()
-        if len(question[-1] or "") <= _CACHED_NAME_MAX:
-            self._cache[question] = answer
+        if len(key[-1] or "") <= _CACHED_NAME_MAX:
+            self._cache[key] = answer
         if log.isEnabledFor(logging.DEBUG):
-            who, host, operation, resource_type, name = question
+            who, host, operation, resource_type, name = key
             log.debug(
                 "%s an operation. principal=%s host=%s operation=%s resource=%s:%s",
                 "Allowed" if answer else "Denied",

@@ -32,7 +32,7 @@ Subject = Sequence[Sequence[tuple[str, str]]]
 """As `ssl` has it: relative names, outermost first, each of one or more attributes."""
 
 
-class NoRuleFits(Exception):
+class NoMatchingRule(Exception):
     """No rule makes a name of the subject, which is in the message."""
 
 
@@ -42,11 +42,11 @@ class PrincipalRules:
         self._rules = _parse(text)
 
     def name_of(self, subject: str) -> str:
-        """Raises `NoRuleFits`."""
+        """Raises `NoMatchingRule`."""
         for rule in self._rules:
             if name := rule.apply(subject):  # a user name is not empty
                 return name
-        raise NoRuleFits(f"no rule of ssl.principal.mapping.rules fits {subject}")
+        raise NoMatchingRule(f"no rule of ssl.principal.mapping.rules fits {subject}")
 
 
 class _Rule:

@@ -20,7 +20,7 @@ from penstock.security.sasl.oauth import NAME, Keys, parse_key_set
 
 log = logging.getLogger(__name__)
 
-_LOOK_EVERY_MS = 1000
+_REFRESH_INTERVAL_MS = 1000
 _RETRY_MS = 10_000
 _FETCH_S_MAX = 10
 _DOCUMENT_BYTES_MAX = 1024 * 1024
@@ -83,7 +83,7 @@ class FileKeys:
         """Raises `ConfigError` when the file has no keys."""
         self._path = path
         self._clock = clock
-        self._looked_ms = clock.monotonic_ms()
+        self._refreshed_ms = clock.monotonic_ms()
         self._seen = self._stamp()
         try:
             self._keys = self._read()
@@ -92,12 +92,12 @@ class FileKeys:
 
     def key_set(self) -> Any:
         now_ms = self._clock.monotonic_ms()
-        if now_ms - self._looked_ms >= _LOOK_EVERY_MS:
-            self._looked_ms = now_ms
-            self._look()
+        if now_ms - self._refreshed_ms >= _REFRESH_INTERVAL_MS:
+            self._refreshed_ms = now_ms
+            self._refresh()
         return self._keys
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         stamp = self._stamp()
         if stamp == self._seen:
             return
@@ -118,8 +118,8 @@ class FileKeys:
         with open(self._path, "rb") as file:
             return parse_key_set(file.read(_DOCUMENT_BYTES_MAX))
 
-    def look_again(self) -> None:
-        self._looked_ms -= _LOOK_EVERY_MS
+    def request_refresh(self) -> None:
+        self._refreshed_ms -= _REFRESH_INTERVAL_MS
 
     def start(self) -> None:
         pass
@@ -146,7 +146,7 @@ class FetchedKeys:
     def key_set(self) -> Any:
         return self._keys
 
-    def look_again(self) -> None:
+    def request_refresh(self) -> None:
         """Not more often than retries are: anybody can name a key that does not exist."""
         if self._clock.monotonic_ms() - self._fetched_ms >= _RETRY_MS:
             self._wanted.set()

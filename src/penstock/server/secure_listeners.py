@@ -35,7 +35,7 @@ class ListenerTls:
         self._context.look()
 
     def principal_of(self, tls: Any) -> Principal:
-        """Return the principal of the client certificate, or ANONYMOUS without one. Raises `NoRuleFits`."""
+        """Return the principal of the client certificate, or ANONYMOUS without one. Raises `NoMatchingRule`."""
         certificate = tls.getpeercert()
         if not certificate:
             return ANONYMOUS

@@ -12,7 +12,7 @@ import socket
 import ssl
 
 from penstock.observability.log_limiter import LogLimiter
-from penstock.security.principal_rules import NoRuleFits
+from penstock.security.principal_rules import NoMatchingRule
 from penstock.server.connection import Connection
 from penstock.server.connections import ConnectionContext, Peer
 from penstock.server.listener_security import ListenerSecurity
@@ -148,7 +148,7 @@ class _TlsConnection(Connection):
         assert self._security.tls is not None, "the listener speaks TLS"
         try:
             self.peer.principal = self._security.tls.principal_of(transport.get_extra_info("ssl_object"))
-        except NoRuleFits as error:
+        except NoMatchingRule as error:
             self._security.counts.failed_tls_handshakes += 1
             self.close(str(error))
         else:

@@ -33,7 +33,7 @@ Verdict = ErrorCode | TransactionPermit
 """The error of a batch, or its permit."""
 
 
-class Question(enum.Enum):
+class CoordinatorRequest(enum.Enum):
     """The request to the coordinator before the first batch of a transaction in a partition."""
 
     ADD = enum.auto()
@@ -41,7 +41,7 @@ class Question(enum.Enum):
     NONE = enum.auto()  # `transaction.partition.verification.enable` is off
 
     @classmethod
-    def for_request(cls, *, adds: bool, verifies: bool) -> "Question":
+    def for_request(cls, *, adds: bool, verifies: bool) -> "CoordinatorRequest":
         if adds:
             return cls.ADD
         return cls.VERIFY if verifies else cls.NONE
@@ -86,17 +86,17 @@ class Admission:
             self._held.setdefault(target, (guard, sequence))
 
     async def outcome(
-        self, verifier: Verifier, transactional_id: str, question: Question
+        self, verifier: Verifier, transactional_id: str, coordinator_request: CoordinatorRequest
     ) -> dict[Replica, Verdict]:
         """Return the verdict on each partition, once the coordinator has answered and earlier requests are done.
 
         It applies to the replica at the time of the request: a topic that is created again has other replicas.
         """
         targets = list(self._held)
-        if question is Question.ADD:
+        if coordinator_request is CoordinatorRequest.ADD:
             code = await verifier.add_partitions(transactional_id, self._producer, targets)
             self._codes = dict.fromkeys(targets, code)
-        elif question is Question.VERIFY:
+        elif coordinator_request is CoordinatorRequest.VERIFY:
             self._codes = await verifier.verify(transactional_id, self._producer, targets)
         else:
             self._codes = dict.fromkeys(targets, ErrorCode.NONE)
@@ -104,7 +104,9 @@ class Admission:
             await asyncio.wait(self._before)
         for target, (guard, sequence) in self._held.items():
             if not self._codes[target]:
-                self._codes[target] = self._check(target, guard, sequence, is_new=question is Question.ADD)
+                self._codes[target] = self._check(
+                    target, guard, sequence, is_new=coordinator_request is CoordinatorRequest.ADD
+                )
         return {
             self._leaders[target]: self._codes[target] or guard for target, (guard, _) in self._held.items()
         }

@@ -44,13 +44,13 @@ def test_the_answer_to_a_heartbeat_depends_on_the_state_of_the_broker_and_its_re
 def test_a_broker_without_a_heartbeat_expires_after_its_session_timeout() -> None:
     sessions = Sessions(timeout_ms=100)
     assert sessions.next_expiry_ms() is None
-    sessions.heard(1, 0, 5)
-    sessions.heard(2, 50, 5)
+    sessions.record_heartbeat(1, 0, 5)
+    sessions.record_heartbeat(2, 50, 5)
     assert sessions.next_expiry_ms() == 100
     assert sessions.expired(99) == []
     assert sessions.expired(100) == [1]
     assert sessions.expired(200) == [1, 2]
-    sessions.heard(1, 120, 5)
+    sessions.record_heartbeat(1, 120, 5)
     assert sessions.expired(150) == [2]
     sessions.forget(2)
     assert sessions.expired(1000) == [1]
@@ -66,9 +66,9 @@ def test_a_broker_known_from_the_metadata_has_one_session_timeout_for_its_first_
 
 def test_a_broker_has_drained_when_the_others_know_the_new_leaders() -> None:
     sessions = Sessions(timeout_ms=100)
-    sessions.heard(1, 0, 5)
-    sessions.heard(2, 0, 5)
+    sessions.record_heartbeat(1, 0, 5)
+    sessions.record_heartbeat(2, 0, 5)
     sessions.draining(1, 20)
     assert not sessions.has_drained(1)
-    sessions.heard(2, 10, 20)
+    sessions.record_heartbeat(2, 10, 20)
     assert sessions.has_drained(1)

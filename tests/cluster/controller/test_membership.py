@@ -95,7 +95,7 @@ def test_a_broker_whose_connection_ended_and_that_refuses_new_ones_is_fenced_at_
         await join(controller, members, 2)
         await join(controller, members, 3)
         for broker_id in (2, 3):
-            members.lost(broker_id)
+            members.on_disconnect(broker_id)
         await watch_for(members, clock, 1)
         assert controller.image.brokers[2].fenced
         assert not controller.image.brokers[3].fenced  # it may be suspended, or have another connection
@@ -117,7 +117,7 @@ def test_a_new_controller_does_not_wait_for_the_session_timeout_of_a_broker_that
         assert controller.image.brokers[2].fenced
         answer = await successor.heartbeat(2, epoch, Heartbeat(metadata_offset=controller.image.offset))
         assert not answer.is_fenced
-        successor.lost(2)  # it was alive although it refused: a refusal no longer means that it is dead
+        successor.on_disconnect(2)  # it refused while alive: a refusal no longer means that it is dead
         await watch_for(successor, clock, SESSION_MS - 1)
         assert not controller.image.brokers[2].fenced
 

@@ -29,7 +29,7 @@ class Published:
     def key_set(self) -> Any:
         return self._set
 
-    def look_again(self) -> None:
+    def request_refresh(self) -> None:
         self.looks += 1
 
 

@@ -143,13 +143,12 @@ def test_a_transaction_starts_with_its_first_batch_and_ends_with_its_marker() ->
     assert states.has_open_transaction(PRODUCER, 0)
     assert not states.has_open_transaction(PRODUCER, 1)
     assert not states.has_open_transaction(1, 0)
-    assert states.first_undecided_offset == 10
+    assert states.first_unstable_offset == 10
     assert states.end_transaction(PRODUCER, 0, ABORT, offset=14, timestamp=1100) == CompletedTransaction(
         producer_id=PRODUCER, first_offset=10, last_offset=14, is_aborted=True, last_stable_offset=15
     )
     assert states.end_offset == 15
     assert not states.has_open_transaction(PRODUCER, 0)
-    assert [states.first_undecided_offset] == [None]
 
 
 def test_a_marker_without_data_completes_nothing_but_is_remembered() -> None:
@@ -186,7 +185,6 @@ def test_the_first_unstable_offset_waits_for_the_oldest_transaction_and_for_its_
     assert completed is not None
     assert completed.last_stable_offset == 12
     assert states.first_unstable_offset == 10
-    assert states.first_undecided_offset == 12
     states.advance_high_watermark(14)
     assert states.first_unstable_offset == 10  # the marker at 14 is not below the high watermark yet
     states.advance_high_watermark(15)

@@ -69,7 +69,7 @@ class Sessions:
         self._offsets: dict[int, int] = {}
         self._draining_since: dict[int, int] = {}
 
-    def heard(self, broker_id: int, now_ms: int, metadata_offset: int) -> None:
+    def record_heartbeat(self, broker_id: int, now_ms: int, metadata_offset: int) -> None:
         self._heard_ms[broker_id] = now_ms
         self._offsets[broker_id] = metadata_offset
 

@@ -48,7 +48,7 @@ class Membership:
         self._refuses = refuses
         self._sessions = Sessions(controller.config[BROKER_SESSION_TIMEOUT_MS])
         self._detector = FailureDetector(controller.config[BROKER_HEARTBEAT_INTERVAL_MS])
-        self._sooner = asyncio.Event()
+        self._wakeup = asyncio.Event()
         for broker in controller.image.brokers.values():
             if not broker.fenced and broker.broker_id != controller.config.node_id:
                 self._sessions.expect(broker.broker_id, self._now_ms())
@@ -80,28 +80,28 @@ class Membership:
         epoch = await self._controller.register_broker(broker, fenced=True)
         if known is None or known.incarnation_id != broker.incarnation_id:
             self._detector.on_registration(broker.broker_id)
-        self._heard(broker.broker_id, -1)
+        self._record_heartbeat(broker.broker_id, -1)
         return epoch
 
-    def _heard(self, broker_id: int, metadata_offset: int) -> None:
+    def _record_heartbeat(self, broker_id: int, metadata_offset: int) -> None:
         now_ms = self._now_ms()
         is_first = self._next_ms() is None
-        self._sessions.heard(broker_id, now_ms, metadata_offset)
+        self._sessions.record_heartbeat(broker_id, now_ms, metadata_offset)
         self._detector.on_heartbeat(broker_id, now_ms)
         if is_first:
-            self._sooner.set()
+            self._wakeup.set()
 
-    def lost(self, broker_id: int) -> None:
+    def on_disconnect(self, broker_id: int) -> None:
         """The connection of a broker's heartbeats has ended."""
         self._detector.on_disconnect(broker_id, self._now_ms())
-        self._sooner.set()
+        self._wakeup.set()
 
     async def heartbeat(self, broker_id: int, broker_epoch: int, wanted: Heartbeat) -> HeartbeatAnswer:
         """Extend a broker's session, and change its state as it asks. Raises `Refusal`."""
         controller = self._controller
         check_broker_epoch(controller.image, broker_id, broker_epoch)
         if broker_id != controller.config.node_id:  # the controller's own broker has no session
-            self._heard(broker_id, wanted.metadata_offset)
+            self._record_heartbeat(broker_id, wanted.metadata_offset)
         if wanted.offline_log_dirs and not controller.image.brokers[broker_id].has_failed_disk:
             await self._take_disk_offline(broker_id, broker_epoch, wanted)
             check_broker_epoch(controller.image, broker_id, broker_epoch)
@@ -182,12 +182,12 @@ class Membership:
 
     async def _wait_until_due(self) -> None:
         """Wait until a probe is due or a session ends."""
-        self._sooner.clear()
+        self._wakeup.clear()
         next_ms = self._next_ms()
         if next_ms is None:
-            await self._sooner.wait()
+            await self._wakeup.wait()
             return
-        await sleep_or(self._clock, max(1, next_ms - self._now_ms()), self._sooner)
+        await sleep_or(self._clock, max(1, next_ms - self._now_ms()), self._wakeup)
 
     def _next_ms(self) -> int | None:
         times = (self._sessions.next_expiry_ms(), self._detector.next_probe_ms)

@@ -17,7 +17,7 @@ import msgspec
 
 from penstock.cluster.controller.election_rules import ElectionRules
 from penstock.cluster.controller.partition_change import RequestedChange, Rules, change_partition
-from penstock.cluster.controller.sync_history import may_lack
+from penstock.cluster.controller.sync_history import may_lack_records
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import DIRECTORY_UNASSIGNED, NO_LEADER, Partition
 from penstock.config.broker import BrokerConfig
@@ -53,7 +53,8 @@ def change_partitions(
     records: list[MetadataRecord] = []
     for topic in image.topics.values():
         is_suspect = returning.has_lost_records or (
-            not returning.stopped_cleanly and may_lack(image, config, topic.name, returning.last_epoch)
+            not returning.stopped_cleanly
+            and may_lack_records(image, config, topic.name, returning.last_epoch)
         )
         for number, partition in topic.partitions.items():
             if broker_id not in partition.replicas:

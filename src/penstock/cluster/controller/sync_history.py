@@ -26,7 +26,7 @@ _STILL = LONG_MAX
 _DEFAULT = ""
 
 
-def may_lack(image: MetadataImage, config: BrokerConfig, topic: str, broker_epoch: int) -> bool:
+def may_lack_records(image: MetadataImage, config: BrokerConfig, topic: str, broker_epoch: int) -> bool:
     """Whether a broker that crashed in this epoch may lack records of the topic that it has acknowledged."""
     until = _until(image, topic)
     if FLUSH_MESSAGES.name not in image.topic_settings(topic):

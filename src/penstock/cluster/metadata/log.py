@@ -27,7 +27,7 @@ class RecordSink(Protocol):
         """Whether this node leads and has applied everything that was committed before it did."""
         ...
 
-    async def append(self, batch: bytes, now_ms: int) -> int:
+    async def append(self, batch: bytes) -> int:
         """Append a batch; returns its last offset once it is committed."""
         ...
 
@@ -56,7 +56,6 @@ class MetadataLog:
 
     async def append(self, records: Sequence[MetadataRecord]) -> None:
         """Commit the records of a decision; they are applied here when this returns."""
-        now_ms = self._clock.now_ms()
-        batch = encode_batch(records, now_ms, self.image.features.metadata_version)
-        last_offset = await self.sink.append(batch, now_ms)
+        batch = encode_batch(records, self._clock.now_ms(), self.image.features.metadata_version)
+        last_offset = await self.sink.append(batch)
         await self._applied.reached(last_offset)

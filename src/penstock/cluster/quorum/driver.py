@@ -338,7 +338,7 @@ class RaftDriver:
         except StorageError as error:
             if not (self._is_deciding and error.errno in _NO_ROOM):
                 raise  # a leader that cannot write must resign
-            self.node.retract(effect.base_offset)
+            self.node.undo_append(effect.base_offset)
             self._refusal = error
         else:
             self._sync()

@@ -84,7 +84,7 @@ class Quorum:
     def next_offset(self) -> int:
         return self.driver.end_offset
 
-    async def append(self, batch: bytes, now_ms: int) -> int:  # noqa: ARG002  the batch has its time
+    async def append(self, batch: bytes) -> int:
         """Append a batch; returns its last offset once it is committed and applied here. Raises `LogError`."""
         if not self.is_active:
             raise NotController("this node is not the active controller")

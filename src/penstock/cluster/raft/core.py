@@ -129,7 +129,7 @@ class Core:
             **fields,
         )
 
-    def promise(self, election: Election) -> None:
+    def persist_election(self, election: Election) -> None:
         """Change the durable state; it is synced before any later effect is performed."""
         if election != self.election:
             assert 0 <= election.epoch <= EPOCH_MAX, f"epoch {election.epoch} cannot be followed by another"

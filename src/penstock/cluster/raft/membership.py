@@ -211,12 +211,12 @@ def _progress(core: Core, leader: Leader, key: ReplicaKey) -> ReplicaProgress:
     if found is None or found.end_offset < 0:
         return ReplicaProgress(key=key, log_end_offset=-1, last_fetch_ms=-1, last_caught_up_ms=-1)
 
-    def wall(at_ms: float) -> int:
+    def to_wall_clock(at_ms: float) -> int:
         return -1 if at_ms < 0 else int(stamp_ms - (core.now_ms - at_ms))
 
     return ReplicaProgress(
         key=key,
         log_end_offset=found.end_offset,
-        last_fetch_ms=wall(found.last_fetch_ms),
-        last_caught_up_ms=wall(found.last_caught_up_ms),
+        last_fetch_ms=to_wall_clock(found.last_fetch_ms),
+        last_caught_up_ms=to_wall_clock(found.last_caught_up_ms),
     )

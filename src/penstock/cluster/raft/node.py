@@ -86,7 +86,7 @@ class RaftNode(Core):
             deadline_ms = min([deadline_ms, *waits])
         return deadline_ms
 
-    def retract(self, base_offset: int) -> None:
+    def undo_append(self, base_offset: int) -> None:
         """Take back an append that the disk had no room for. No other node has seen it."""
         assert self.is_leader
         self.log.truncate(base_offset)

@@ -40,7 +40,7 @@ def _dismiss(core: Core, leader: Leader) -> None:
 def to_unattached(core: Core, epoch: int, deadline_ms: float | None = None) -> None:
     """A later epoch has begun and its leader is not known yet, or the leader of this epoch was lost."""
     if epoch > core.epoch:
-        core.promise(Election(epoch=epoch))
+        core.persist_election(Election(epoch=epoch))
     _become(core, Unattached(core.election_deadline_ms() if deadline_ms is None else deadline_ms))
     core.emit(LeaderChanged(None, core.epoch))
 
@@ -49,7 +49,7 @@ def to_voted(core: Core, candidate: ReplicaKey) -> None:
     """Give this node's only vote in this epoch."""
     assert core.election.voted is None
     assert core.election.leader_id is None
-    core.promise(Election(epoch=core.epoch, voted=candidate))
+    core.persist_election(Election(epoch=core.epoch, voted=candidate))
     _become(core, Voted(core.election_deadline_ms()))
 
 
@@ -60,7 +60,7 @@ def to_prospective(core: Core, retries: int = 0) -> None:
 
 
 def to_candidate(core: Core, retries: int) -> None:
-    core.promise(Election(epoch=core.epoch + 1, voted=core.me))
+    core.persist_election(Election(epoch=core.epoch + 1, voted=core.me))
     _become(core, Candidate(core.election_deadline_ms(), retries))
 
 
@@ -77,14 +77,14 @@ def to_follower(
     if deadline_ms is None:
         deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
     voted = core.election.voted if epoch == core.epoch else None
-    core.promise(Election(epoch=epoch, leader_id=leader_id, voted=voted))
+    core.persist_election(Election(epoch=epoch, leader_id=leader_id, voted=voted))
     _become(core, Follower(deadline_ms, leader_id, endpoints))
     core.emit(LeaderChanged(leader_id, epoch))
 
 
 def to_leader(core: Core, granted: set[int]) -> None:
     """Open the epoch with a record: earlier leaders' records are committed only together with it (Raft, 5.4.2)."""
-    core.promise(Election(epoch=core.epoch, leader_id=core.me.node_id, voted=core.election.voted))
+    core.persist_election(Election(epoch=core.epoch, leader_id=core.me.node_id, voted=core.election.voted))
     leader = Leader(core.log.end_offset, core.now_ms)
     _become(core, leader)
     epoch, stamp = core.epoch, core.stamp_ms()

@@ -41,7 +41,7 @@ class Keys(Protocol):
         """A `joserfc` KeySet, or None while there is none."""
         ...
 
-    def look_again(self) -> None:
+    def request_refresh(self) -> None:
         """A token named a key that is not among them."""
         ...
 
@@ -115,7 +115,7 @@ def check_token(token: bytes, keys: Keys, rules: TokenRules, now_ms: int) -> Gra
     try:
         claims = jwt.decode(token, key_set, algorithms=list(rules.algorithms)).claims
     except InvalidKeyIdError:
-        keys.look_again()
+        keys.request_refresh()
         raise TokenRefused("it names a key that the issuer does not publish") from None
     except (JoseError, ValueError, TypeError, KeyError) as error:
         raise TokenRefused(type(error).__name__) from None

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.settings import security
-from penstock.security.principal_rules import NoRuleFits, PrincipalRules, subject_name
+from penstock.security.principal_rules import NoMatchingRule, PrincipalRules, subject_name
 from penstock.security.tls.contexts import client_context, server_context
 from penstock.security.tls.material import material_of
 
@@ -20,15 +20,15 @@ def own_user(config: BrokerConfig, listener: str) -> str | None:
     client.check_hostname = False
     client.verify_mode = ssl.CERT_NONE  # it is this very process
     try:
-        certificate = _shown(server, client)
+        certificate = _presented_certificate(server, client)
         rules = PrincipalRules(config.for_listener(listener, security.SSL_PRINCIPAL_MAPPING_RULES))
         return rules.name_of(subject_name(certificate["subject"])) if certificate else None
-    except (ssl.SSLError, NoRuleFits) as error:
+    except (ssl.SSLError, NoMatchingRule) as error:
         log.warning("This broker's own certificate maps to no user: %s. listener=%s", error, listener)
         return None
 
 
-def _shown(server: ssl.SSLContext, client: ssl.SSLContext) -> Any:
+def _presented_certificate(server: ssl.SSLContext, client: ssl.SSLContext) -> Any:
     """The client's certificate as the server sees it, after a handshake in memory."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     serving = server.wrap_bio(to_server, to_client, server_side=True)

@@ -24,7 +24,7 @@ async def handle(ctx: RequestContext, request: BrokerHeartbeatRequest) -> Broker
         answer = await membership.heartbeat(
             request.broker_id, request.broker_epoch, wire.heartbeat_of(request)
         )
-        ctx.peer.on_disconnect = partial(membership.lost, request.broker_id)
+        ctx.peer.on_disconnect = partial(membership.on_disconnect, request.broker_id)
     except (Refusal, LogError) as error:
         return BrokerHeartbeatResponse(error_code=error.code)
     return wire.heartbeat_response(answer)

@@ -17,7 +17,7 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.handlers.shared.group_requests import check_offset, offset_value
 from penstock.server.handlers.shared.permissions import denied_topics, may_group, may_transactional_id
-from penstock.transactions.admission import Question
+from penstock.transactions.admission import CoordinatorRequest
 from penstock.transactions.state import Producer, TopicPartition
 
 VERSIONS = range(6)
@@ -98,13 +98,15 @@ async def _commit(ctx: RequestContext, request: api.TxnOffsetCommitRequest, comm
     if permit is not None:
         outcome = commit(ctx.broker.groups, committer, commits, InTransaction(*producer, permit))
     else:
-        question = Question.for_request(
+        coordinator_request = CoordinatorRequest.for_request(
             adds=ctx.version >= _ADDS_FROM,
             verifies=ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE],
         )
         admission = admissions.enter(producer, [(leader, 0)])
         try:
-            found = await admission.outcome(admissions.verifier, request.transactional_id, question)
+            found = await admission.outcome(
+                admissions.verifier, request.transactional_id, coordinator_request
+            )
             verdict = found[leader]
             if isinstance(verdict, ErrorCode):
                 return verdict

@@ -23,7 +23,7 @@ import msgspec
 
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.runtime.offload import Offload
-from penstock.storage.compaction.pace import LOOK_AGAIN_S, Pace
+from penstock.storage.compaction.pace import POLL_INTERVAL_S, Pace
 from penstock.storage.compaction.rewrite import CompactionJob, CompactionResult, Spend, compact
 from penstock.storage.errors import LogCorrupt, LogError
 from penstock.storage.files import FileSystem, RealFileSystem
@@ -126,7 +126,7 @@ class ProcessCompactor:
                     stdin.write(_RATE.pack(rate))
                     await stdin.drain()
                     sent_rate = rate
-                await asyncio.sleep(LOOK_AGAIN_S)
+                await asyncio.sleep(POLL_INTERVAL_S)
 
 
 def _unpack(output: bytes, exit_code: int | None) -> CompactionResult:
@@ -155,22 +155,22 @@ def perform(files: FileSystem, job: CompactionJob, spend: Spend) -> Outcome:
         return Outcome(failure=f"{type(error).__name__}: {error}")
 
 
-class _Orders:
+class _RateReader:
     """Reads the rate limit that the broker sends during the pass. End of stdin means that the broker has exited."""
 
     def __init__(self, stdin: BinaryIO) -> None:
         self._stdin = stdin
         self.bytes_per_second = _unlimited()
 
-    def take_next(self) -> None:
+    def read_next(self) -> None:
         content = self._stdin.read(_RATE.size)
         if len(content) < _RATE.size:
             os._exit(1)
         (self.bytes_per_second,) = _RATE.unpack(content)
 
-    def take_all(self) -> None:
+    def read_all(self) -> None:
         while True:
-            self.take_next()
+            self.read_next()
 
 
 def main() -> None:
@@ -179,10 +179,10 @@ def main() -> None:
     stdin = sys.stdin.buffer
     (size,) = _SIZE.unpack(stdin.read(_SIZE.size))
     job = msgspec.msgpack.decode(stdin.read(size), type=CompactionJob)
-    orders = _Orders(stdin)
-    orders.take_next()
-    threading.Thread(target=orders.take_all, daemon=True).start()
-    outcome = perform(RealFileSystem(), job, Pace(lambda: orders.bytes_per_second).spend)
+    rate_reader = _RateReader(stdin)
+    rate_reader.read_next()
+    threading.Thread(target=rate_reader.read_all, daemon=True).start()
+    outcome = perform(RealFileSystem(), job, Pace(lambda: rate_reader.bytes_per_second).spend)
     sys.stdout.buffer.write(msgspec.msgpack.encode(outcome))
     sys.stdout.buffer.flush()
     os._exit(0)  # the thread is blocked in a read, which would delay a normal exit

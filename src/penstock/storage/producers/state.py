@@ -263,11 +263,6 @@ class ProducerStates:
     # The last stable offset.
 
     @property
-    def first_undecided_offset(self) -> int | None:
-        """The first offset of the oldest open transaction."""
-        return next(iter(self._ongoing), None)
-
-    @property
     def first_unstable_offset(self) -> int | None:
         """The first offset of the oldest transaction that is open or unverified, or whose marker may still be lost."""
         oldest = next(iter(self._ongoing), None)

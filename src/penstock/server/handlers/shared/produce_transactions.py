@@ -15,7 +15,13 @@ from penstock.protocol.records.batch import (
     parse_header,
 )
 from penstock.server.context import RequestContext
-from penstock.transactions.admission import PRODUCE_ADDS_FROM, Admission, Question, Verdict, produce_error
+from penstock.transactions.admission import (
+    PRODUCE_ADDS_FROM,
+    Admission,
+    CoordinatorRequest,
+    Verdict,
+    produce_error,
+)
 from penstock.transactions.state import Producer
 
 Verdicts = dict[Replica, Verdict]
@@ -26,11 +32,11 @@ BY_ID_FROM = 13
 class Pending:
     """A request with records of a transaction that is not open in their partitions yet."""
 
-    __slots__ = ("admission", "question")
+    __slots__ = ("admission", "coordinator_request")
 
-    def __init__(self, admission: Admission, question: Question) -> None:
+    def __init__(self, admission: Admission, coordinator_request: CoordinatorRequest) -> None:
         self.admission = admission
-        self.question = question
+        self.coordinator_request = coordinator_request
 
 
 def key_of(ctx: RequestContext, topic: TopicProduceData) -> bytes | str:
@@ -82,13 +88,13 @@ def pending_in(ctx: RequestContext, topics: Sequence[TopicProduceData]) -> Pendi
     for leader, _ in firsts:
         permit = admissions.permit(leader, producer)
         if permit is None:
-            return Pending(admissions.enter(producer, firsts), _question(ctx))
+            return Pending(admissions.enter(producer, firsts), _coordinator_request(ctx))
         permits[leader] = permit
     return permits
 
 
-def _question(ctx: RequestContext) -> Question:
-    return Question.for_request(
+def _coordinator_request(ctx: RequestContext) -> CoordinatorRequest:
+    return CoordinatorRequest.for_request(
         adds=ctx.version >= PRODUCE_ADDS_FROM,
         verifies=ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE],
     )
@@ -97,7 +103,7 @@ def _question(ctx: RequestContext) -> Question:
 async def verdicts(ctx: RequestContext, request: ProduceRequest, pending: Pending) -> Verdicts:
     """Return the verdict on each partition once the coordinator has answered."""
     found = await pending.admission.outcome(
-        ctx.broker.admissions.verifier, request.transactional_id or "", pending.question
+        ctx.broker.admissions.verifier, request.transactional_id or "", pending.coordinator_request
     )
     return {
         leader: produce_error(verdict, ctx.version) if isinstance(verdict, ErrorCode) else verdict
