@@ -98,7 +98,7 @@ def test_a_node_of_another_user_needs_the_token(member: BrokerProcess, tmp_path:
 
 def test_a_wrong_token_is_refused_and_not_repeated(member: BrokerProcess, tmp_path: Path) -> None:
     line = refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab" * 32)
-    assert "it cannot prove that it belongs to this cluster" in line
+    assert "it cannot prove that it is a member of this cluster" in line
     assert "abab" not in line
     assert not (tmp_path / "data").exists()
     assert "--token is not a token" in refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab")
@@ -129,7 +129,7 @@ def test_a_token_that_differs_from_the_directorys_is_refused(tmp_path: Path) -> 
     node = BrokerProcess(tmp_path).start()
     node.terminate()
     node.arguments = ["--token", "ab" * 32]
-    with pytest.raises(BrokerFailed, match="the token that was given is not that of"):
+    with pytest.raises(BrokerFailed, match="the given token differs from that in"):
         node.start()
 
 

@@ -63,7 +63,7 @@ def test_keys_of_a_file_are_read_again_when_it_has_changed(tmp_path: Path, offlo
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("", "nothing says whose tokens are good"),
+        ("", "has no keys to verify tokens"),
         ("file:///no/such/file", "cannot be read from /no/such/file"),
         ("ftp://host/keys", "expected file:///"),
     ],

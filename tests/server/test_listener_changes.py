@@ -192,9 +192,7 @@ async def test_what_cannot_be_opened_or_must_stay_is_refused_with_the_reason(tmp
                 live, f"EXTRA://127.0.0.1:{other}"
             ): f"Listener EXTRA is open on 127.0.0.1:{port}, which",
             listeners(live, f"NEW://127.0.0.1:{other}"): "no security protocol is defined for listener NEW",
-            listeners(
-                live, f"SECURE://127.0.0.1:{other}"
-            ): "listener SECURE cannot speak TLS: there is no key",
+            listeners(live, f"SECURE://127.0.0.1:{other}"): "listener SECURE cannot use TLS: there is no key",
             listeners(live, f"LOGIN://127.0.0.1:{other}"): "sasl.enabled.mechanisms is empty",
             "nonsense": "Invalid value nonsense for configuration listeners",
         }.items():

@@ -38,7 +38,7 @@ def encode_principal(principal: Principal) -> bytes:
 def decode_principal(data: bytes) -> Principal:
     """Raises `ProtocolError` when it is not a principal."""
     if len(data) < _VERSION.size or _VERSION.unpack_from(data)[0] != 0:
-        raise ProtocolError("the principal of an envelope is in a form that is not known")
+        raise ProtocolError("the principal of an envelope has an unknown format")
     kind, position = read_compact_string(data, _VERSION.size)
     name, position = read_compact_string(data, position)
     skip_tagged_fields(data, position + 1)

@@ -42,7 +42,7 @@ class TokenKeys:
         refresh_ms = config.for_listener(listener, security.SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS, NAME)
         if not url:
             raise ConfigError(
-                f"listener {listener} offers OAUTHBEARER, but nothing says whose tokens are good: set "
+                f"listener {listener} offers OAUTHBEARER, but has no keys to verify tokens: set "
                 "sasl.oauthbearer.jwks.endpoint.url to the issuer's keys (file:///… or https://…)"
             )
         wanted = (url, refresh_ms)

@@ -112,5 +112,5 @@ def test_a_broker_with_a_stale_epoch_gets_no_producer_ids(broker_id: int, epoch:
 def test_the_last_producer_ids_are_not_followed_by_negative_ones() -> None:
     image = image_of()
     image.next_producer_id = 2**63 - 1000
-    with pytest.raises(Refusal, match="All producer ids have been given out"):
+    with pytest.raises(Refusal, match="All producer ids have been allocated"):
         decide_producer_id_block(image, 1, image.brokers[1].epoch)

@@ -62,13 +62,13 @@ def test_the_lifetime_of_a_login_may_differ_by_mechanism() -> None:
     ("settings", "reason"),
     [
         ({}, "sasl.enabled.mechanisms is empty"),
-        ({"sasl_enabled_mechanisms": "GSSAPI"}, "GSSAPI, which Penstock does not have"),
-        ({"sasl_enabled_mechanisms": "PLAIN"}, "nothing says who may log in"),
+        ({"sasl_enabled_mechanisms": "GSSAPI"}, "GSSAPI, which Penstock does not support"),
+        ({"sasl_enabled_mechanisms": "PLAIN"}, "offers PLAIN, but has no users"),
         (
             {"sasl_enabled_mechanisms": "PLAIN", "sasl_jaas_config": "ScramLoginModule required;"},
-            "nothing says who may log in",
+            "offers PLAIN, but has no users",
         ),
-        ({"sasl_enabled_mechanisms": "OAUTHBEARER"}, "nothing says whose tokens are good"),
+        ({"sasl_enabled_mechanisms": "OAUTHBEARER"}, "has no keys to verify tokens"),
     ],
 )
 def test_incomplete_settings_are_refused(settings: dict[str, str], reason: str) -> None:

@@ -78,5 +78,5 @@ def test_a_missing_file_keeps_the_context(tmp_path: Path) -> None:
 
 def test_a_start_without_a_valid_context_fails(tmp_path: Path) -> None:
     config = BrokerConfig({"ssl.keystore.location": str(tmp_path / "none.pem")})
-    with pytest.raises(TlsUnusable, match=r"listener SSL cannot speak TLS: .*none\.pem: No such file"):
+    with pytest.raises(TlsUnusable, match=r"listener SSL cannot use TLS: .*none\.pem: No such file"):
         FollowedContext("SSL", lambda: config, server_context, ManualClock())

@@ -110,7 +110,7 @@ def test_a_jks_file_is_refused_with_the_command_to_convert_it(tmp_path: Path) ->
 @pytest.mark.parametrize("content", ["", "nothing of the kind", AUTHORITY.pem])
 def test_a_file_without_a_key_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / "broker.pem").write_text(content)
-    with pytest.raises(TlsUnusable, match=r"broker\.pem: OpenSSL does not take it"):
+    with pytest.raises(TlsUnusable, match=r"broker\.pem: OpenSSL cannot use it"):
         contexts(settings(keystore_location=tmp_path / "broker.pem"))
 
 

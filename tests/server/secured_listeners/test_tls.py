@@ -160,7 +160,7 @@ async def test_a_new_place_of_the_key_is_used_when_the_setting_is_altered(secure
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"listeners": "SSL://127.0.0.1:0"}, "listener SSL cannot speak TLS: there is no key"),
+        ({"listeners": "SSL://127.0.0.1:0"}, "listener SSL cannot use TLS: there is no key"),
         ({"listeners": "SASL_PLAINTEXT://127.0.0.1:0"}, "brokers log in to each other by one of"),
         (
             {"listeners": "SASL_PLAINTEXT://127.0.0.1:0,PLAINTEXT://127.0.0.1:0"},

@@ -126,7 +126,7 @@ def _refuse_too_wide(comparisons: int, per_filter: int) -> None:
     if comparisons > max(_COMPARISONS_MAX, per_filter):
         raise Refusal(
             ErrorCode.POLICY_VIOLATION,
-            f"One request may look at {_COMPARISONS_MAX} ACLs: send several with fewer filters, or filters that name "
+            f"One request may compare {_COMPARISONS_MAX} ACLs: send several with fewer filters, or filters that name "
             "one ACL each",
         )
 

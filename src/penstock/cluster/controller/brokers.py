@@ -111,7 +111,7 @@ def decide_producer_id_block(
     check_broker_epoch(image, broker_id, broker_epoch)
     first_id = image.next_producer_id
     if first_id > _PRODUCER_ID_MAX - PRODUCER_ID_BLOCK_SIZE:
-        raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "All producer ids have been given out")
+        raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "All producer ids have been allocated")
     record = ProducerIdsRecord(
         broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=first_id + PRODUCER_ID_BLOCK_SIZE
     )

@@ -69,7 +69,7 @@ class QuorumStateFile:
             except (msgspec.DecodeError, ValueError) as error:
                 raise QuorumStateDamaged(
                     f"{self._path} cannot be used ({error}). If this node is the only voter, remove the file: the "
-                    f"node goes on from its log. {_REMEDY}"
+                    f"node continues from its log. {_REMEDY}"
                 ) from error
         if election.epoch >= log_epoch:
             return election

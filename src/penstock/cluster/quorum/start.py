@@ -112,7 +112,7 @@ def _check_present(store: LogStore, stored: StoredRaftLog) -> None:
         # A topic's metadata is durable before its logs exist: this is damage, not a first start.
         raise MetadataError(
             f"{stored.directory} is empty, but {store.directory} holds logs of {len(others)} partitions "
-            f"({others[0].directory}, …): restore it from a backup, or move the logs away to begin anew"
+            f"({others[0].directory}, …): restore it from a backup, or move the logs away to start a new cluster"
         )
 
 

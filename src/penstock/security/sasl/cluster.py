@@ -76,7 +76,7 @@ def client_proof(
         raise ProofFailed(f"the token of cluster {name} is not known here")
     if not hmac.compare_digest(proof, _proof(secret, b"server", nonce, server_nonce, cluster_id)):
         raise ProofFailed(
-            f"it cannot prove that it belongs to this cluster: it is of another one ({name}), or has another token"
+            f"it cannot prove that it is a member of this cluster: it is a member of {name}, or has another token"
         )
     yield _proof(secret, b"client", nonce, server_nonce, cluster_id)
     return secret, name

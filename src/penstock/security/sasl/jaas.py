@@ -45,17 +45,17 @@ def parse_jaas(text: str, setting: str = "sasl.jaas.config") -> list[LoginModule
     for name, is_sign in words:
         flag, _ = next(words, ("", False))
         if is_sign or flag.lower() not in _FLAGS:
-            raise _invalid(setting, 'after the module\'s name comes "required"')
+            raise _invalid(setting, '"required" must follow the module\'s name')
         options: dict[str, str] = {}
         for key, is_end in words:
             if is_end:
                 break
             sign, value = next(words, None), next(words, None)
             if sign != ("=", True) or value is None or value[1]:
-                raise _invalid(setting, 'options are written as name="value"')
+                raise _invalid(setting, 'options must be written as name="value"')
             options[key] = value[0]
         else:
-            raise _invalid(setting, "a module ends with a semicolon")
+            raise _invalid(setting, "a module must end with a semicolon")
         modules.append(LoginModule(name=name.rpartition(".")[2], options=options))
     return modules
 

@@ -63,7 +63,7 @@ def mechanisms_of(
             )
         else:
             raise ConfigError(
-                f"sasl.enabled.mechanisms names {name}, which Penstock does not have: "
+                f"sasl.enabled.mechanisms names {name}, which Penstock does not support: "
                 f"use some of {', '.join(SUPPORTED)}"
             )
     return Mechanisms(
@@ -83,7 +83,7 @@ def _plain_users(config: BrokerConfig, listener: str) -> dict[str, str]:
     module = login_module(config, listener, plain.NAME, "PlainLoginModule")
     if module is None:
         raise ConfigError(
-            f"listener {listener} offers PLAIN, but nothing says who may log in: set "
+            f"listener {listener} offers PLAIN, but has no users: set "
             f'listener.name.{listener.lower()}.plain.sasl.jaas.config to "org.apache.kafka.common.security.plain.'
             'PlainLoginModule required user_alice=\\"…\\";"'
         )

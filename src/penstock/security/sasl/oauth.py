@@ -132,7 +132,7 @@ def _check_claims(claims: Mapping[str, Any], rules: TokenRules, now_ms: int) -> 
     if (valid_from_ms := _time_ms(claims, "nbf")) is not None and valid_from_ms - skew_ms > now_ms:
         raise TokenRefused("it is not valid yet")
     if _time_ms(claims, "iat") is None:
-        raise TokenRefused("it does not say when it was issued")
+        raise TokenRefused("it has no time of issue")
     if rules.issuer is not None and claims.get("iss") != rules.issuer:
         raise TokenRefused("it is of another issuer")
     audience = claims.get("aud")

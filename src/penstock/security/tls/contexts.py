@@ -45,7 +45,7 @@ class FollowedContext:
             self._stamps = _stamps(self._material)
             self._context = make(self._material)
         except TlsUnusable as error:
-            raise TlsUnusable(f"listener {listener} cannot speak TLS: {error}") from None
+            raise TlsUnusable(f"listener {listener} cannot use TLS: {error}") from None
 
     def current(self) -> ssl.SSLContext:
         now_ms = self._clock.monotonic_ms()

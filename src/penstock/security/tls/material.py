@@ -158,7 +158,7 @@ def _unusable(where: str) -> Iterator[None]:
         yield
     except ssl.SSLError as error:
         reason = (error.reason or str(error)).replace("_", " ").lower()
-        raise TlsUnusable(f"{where}: OpenSSL does not take it ({reason})") from None
+        raise TlsUnusable(f"{where}: OpenSSL cannot use it ({reason})") from None
     except OSError as error:
         raise TlsUnusable(f"{where}: {error.strerror or error}") from None
     except ValueError as error:

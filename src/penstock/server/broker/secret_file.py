@@ -11,7 +11,7 @@ def load_secret(files: FileSystem, directory: str, given: bytes | None) -> bytes
     stored = read_secret(files, directory)
     if stored is not None and given not in (None, stored):
         raise NotAdmitted(
-            f"the token that was given is not that of {directory}/{SECRET_FILE}: leave it out, or remove the file if "
+            f"the given token differs from that in {directory}/{SECRET_FILE}: leave it out, or remove the file if "
             "the cluster has a new one"
         )
     return stored or given

@@ -44,8 +44,8 @@ def check_producers(
         if producers.unverified_from is not None:
             raise AppendRejected(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"a batch from offset {producers.unverified_from} is damaged, and with it what is known of producers: "
-                "try again when it is repaired",
+                f"a batch from offset {producers.unverified_from} is damaged, so the state of producers is unknown: "
+                "retry after the repair",
             )
         if header.is_control:
             judgement: Duplicate | Refusal | None = _check_control(producers, batch)

@@ -484,7 +484,7 @@ def _require_no_logs(files: FileSystem, directory: str) -> None:
     if logs:
         raise DirectoryMismatch(
             f"{directory}/{metadata_files.META} is missing, but {len(logs)} partitions are there ({logs[0]}, …): "
-            "restore it from a backup, or move the partitions away to begin anew"
+            "restore it from a backup, or move the partitions away to start with an empty directory"
         )
 
 
