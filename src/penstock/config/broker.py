@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ConfigSource(enum.IntEnum):
-    """Where a value comes from; the numbers are those of DescribeConfigs responses."""
+    """The source of a value, with the numbers of DescribeConfigs responses."""
 
     DYNAMIC_TOPIC = 1
     DYNAMIC_BROKER = 2

@@ -14,7 +14,7 @@ _ADDRESS = re.compile(r"^([^:/]+)://\[?([0-9a-zA-Z\-%._:]*?)\]?:(\d+)$")
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a broker listens, or where it says that it can be reached."""
+    """An address that a broker listens on, or that it advertises."""
 
     name: str
     host: str

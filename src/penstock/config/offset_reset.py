@@ -1,4 +1,4 @@
-"""Where a share group starts to read (`share.auto.offset.reset`)."""
+"""The offset at which a share group starts to read (`share.auto.offset.reset`)."""
 
 import enum
 import re

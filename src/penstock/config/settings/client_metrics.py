@@ -15,7 +15,7 @@ MATCHED = (
     "client_source_address",
     "client_source_port",
 )
-"""What of a client a pattern can be about."""
+"""The attributes of a client that a pattern can match."""
 
 METRICS = SECTION.names(
     "metrics", (), "Names of metrics, or what they begin with, that clients shall send; `*` is all."
