@@ -33,13 +33,13 @@ _COMMANDS = {
     "bench": "bench",
 }
 
-# Deprecated names, still accepted: the command (and subcommand) they belong to, the old word and the new one.
-_DEPRECATED = (
-    (("topic",), "truncate", "delete-records"),
-    (("cluster",), "rebalance", "elect-leaders"),
-    (("pipeline", "backfill"), "--again", "--force"),
-    (("bench",), "--minutes-max", "--max-minutes"),
-)
+# Deprecated names of commands and options, still accepted: by the command they belong to, the old and the new one.
+_DEPRECATED = {
+    ("topic",): {"truncate": "delete-records"},
+    ("cluster",): {"rebalance": "elect-leaders"},
+    ("pipeline", "backfill"): {"again": "force"},
+    ("bench",): {"minutes-max": "max-minutes"},
+}
 
 _HELP_FLAGS = ["-h", "--help"]
 
@@ -56,10 +56,10 @@ Run the first of these in one terminal and the others in a second one:
 
 def run_parsed(arguments: Sequence[str]) -> int:
     """Run the command of the arguments and give its exit code."""
-    arguments = _replace_deprecated(arguments)
     try:
         command = get_command(_build_app(arguments))
         _tidy_help(command)
+        _accept_deprecated(command)
         result = command(list(arguments), prog_name="penstock", standalone_mode=False)
     except typer.TyperException as error:
         if not error.format_message():  # a group of commands without a command has shown its help
@@ -71,20 +71,20 @@ def run_parsed(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0  # a `typer.Exit` comes back as its exit code
 
 
-def _replace_deprecated(arguments: Sequence[str]) -> list[str]:
-    """Replace deprecated names by the current ones, with a note on standard error."""
-    words = list(arguments)
-    for command, old, new in _DEPRECATED:
-        depth = len(command)
-        if tuple(words[:depth]) != command:
-            continue
-        end = len(words) if old.startswith("--") else depth + 1
-        for at, word in enumerate(words[depth:end], start=depth):
-            name, equals, value = word.partition("=")
-            if name == old:
-                words[at] = f"{new}{equals}{value}"
-                print(f"penstock: {old} is deprecated, use {new}", file=sys.stderr)
-    return words
+def _accept_deprecated(command: Any, path: tuple[str, ...] = ()) -> None:
+    """Let the parser replace deprecated names, which alone knows an option or a command from a value."""
+    prefix = "" if hasattr(command, "commands") else "--"
+
+    def current_name(name: str) -> str:
+        new = _DEPRECATED.get(path, {}).get(name)
+        if new is None:
+            return name
+        print(f"penstock: {prefix}{name} is deprecated, use {prefix}{new}", file=sys.stderr)
+        return new
+
+    command.context_settings = {**command.context_settings, "token_normalize_func": current_name}
+    for name, each in getattr(command, "commands", {}).items():
+        _accept_deprecated(each, (*path, name))
 
 
 def _build_app(arguments: Sequence[str]) -> typer.Typer:
