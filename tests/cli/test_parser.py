@@ -7,7 +7,6 @@ from penstock.cli.main import run
     ("command", "old", "new"),
     [
         (["topic", "truncate", "--help"], "truncate", "delete-records"),
-        (["cluster", "rebalance", "--help"], "rebalance", "elect-leaders"),
         (["pipeline", "backfill", "--again", "--help"], "--again", "--force"),
         (["bench", "--minutes-max=3", "--list"], "--minutes-max", "--max-minutes"),
     ],

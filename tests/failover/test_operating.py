@@ -72,9 +72,14 @@ def test_a_new_broker_gets_its_share_of_replicas_and_leaders_and_may_be_removed(
     with running_cluster(tmp_path, 2) as cluster:
         cluster.create_topic("t", 6)
         cluster.add(3)
-        assert "moved 4 of 4 partition(s)" in ask(cluster, "elect-leaders", "--replicas")
+        assert "moved 4 of 4 partition(s)" in ask(cluster, "rebalance")
         cluster.await_leaders("t", [1, 1, 2, 2, 3, 3])
-        assert "replicas are spread evenly already" in ask(cluster, "elect-leaders", "--replicas")
+        assert "replicas are spread evenly already" in ask(cluster, "rebalance", "--replicas")
+        deprecated = call_command(
+            "cluster", "elect-leaders", "--replicas", "--bootstrap-server", cluster.bootstrap
+        )
+        assert "replicas are spread evenly already" in deprecated.stdout
+        assert deprecated.stderr == "penstock: elect-leaders --replicas is deprecated, use rebalance\n"
         assert "every preferred leader that is in sync" in ask(cluster, "elect-leaders", "--dry-run")
         check_eviction(cluster)
 

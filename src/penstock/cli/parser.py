@@ -36,7 +36,6 @@ _COMMANDS = {
 # Deprecated names of commands and options, still accepted: by the command they belong to, the old and the new one.
 _DEPRECATED = {
     ("topic",): {"truncate": "delete-records"},
-    ("cluster",): {"rebalance": "elect-leaders"},
     ("pipeline", "backfill"): {"again": "force"},
     ("bench",): {"minutes-max": "max-minutes"},
 }

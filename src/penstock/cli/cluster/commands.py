@@ -1,5 +1,6 @@
-"""`penstock cluster …`: show brokers and partitions, drain and remove brokers, elect leaders, upgrade."""
+"""`penstock cluster …`: show brokers and partitions, drain and remove brokers, rebalance, upgrade."""
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -31,7 +32,7 @@ from penstock.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from penstock.protocol.messages.unregister_broker import UnregisterBrokerRequest
 
 app = typer.Typer(
-    help="Show, drain and remove the brokers of a cluster, elect leaders, and upgrade it.",
+    help="Show, drain and remove brokers, spread replicas, elect leaders, and upgrade the cluster.",
     no_args_is_help=True,
 )
 
@@ -42,6 +43,9 @@ DryRun: bool = typer.Option(False, "--dry-run", help="Show the plan and change n
 Timeout: float = typer.Option(
     3600.0, "--timeout", metavar="SECONDS", min=0, help="Stop waiting after this time. The moves continue."
 )
+# Once `rebalance --replicas`, then `elect-leaders --replicas`; still accepted by both.
+HiddenReplicas: bool = typer.Option(False, "--replicas", hidden=True)
+HiddenTimeout: float = typer.Option(3600.0, "--timeout", min=0, hidden=True)
 
 
 @app.command()
@@ -249,33 +253,61 @@ def _remove_voter(client: RequestClient, cluster_id: str, voter: QuorumNode) -> 
             raise
 
 
-@app.command("elect-leaders")
+@app.command()
 @connects
-def elect_leaders(
-    target: Target,
-    *,
-    replicas: bool = typer.Option(
-        False, "--replicas", help="First spread the replicas evenly over the brokers."
-    ),
-    dry_run: bool = DryRun,
-    timeout: float = Timeout,
+def rebalance(
+    target: Target, *, dry_run: bool = DryRun, timeout: float = Timeout, _replicas: bool = HiddenReplicas
 ) -> None:
-    """Elect the preferred leader of every partition (Kafka's kafka-leader-election)."""
+    """Spread replicas and preferred leaders evenly over the running brokers, then elect the preferred leaders.
+
+    For example, after a broker was added:
+
+      penstock cluster rebalance --dry-run
+      penstock cluster rebalance
+    """
+    _rebalance(target, timeout, dry_run=dry_run)
+
+
+def _rebalance(target: Target, timeout: float, *, dry_run: bool) -> None:
     with target.requests() as client:
         cluster = read_cluster(client)
-        moves = plan_spread(cluster.brokers, cluster.partitions) if replicas else []
+        moves = plan_spread(cluster.brokers, cluster.partitions)
         if dry_run:
-            if replicas:
-                _show_plan(moves)
+            _show_plan(moves)
             _show_elections(without_preferred_leader(cluster.partitions))
             return
         if moves:
             request_moves(client, moves)
             watch_moves(partial(read_cluster, client), moves, timeout)
-        elif replicas:
+        else:
             print("replicas are spread evenly already")
-        count = elect_preferred(client, without_preferred_leader(read_cluster(client).partitions))
-        print(f"{count} partition(s) went to their preferred leader")
+        _elect(client)
+
+
+@app.command("elect-leaders")
+@connects
+def elect_leaders(
+    target: Target,
+    *,
+    dry_run: bool = DryRun,
+    replicas: bool = HiddenReplicas,
+    timeout: float = HiddenTimeout,
+) -> None:
+    """Elect the preferred leader of every partition (Kafka's kafka-leader-election)."""
+    if replicas:
+        print("penstock: elect-leaders --replicas is deprecated, use rebalance", file=sys.stderr)
+        _rebalance(target, timeout, dry_run=dry_run)
+        return
+    with target.requests() as client:
+        if dry_run:
+            _show_elections(without_preferred_leader(read_cluster(client).partitions))
+        else:
+            _elect(client)
+
+
+def _elect(client: RequestClient) -> None:
+    count = elect_preferred(client, without_preferred_leader(read_cluster(client).partitions))
+    print(f"elected the preferred leader of {count} partition(s)")
 
 
 def _show_elections(partitions: Sequence[PartitionState]) -> None:
