@@ -8,6 +8,7 @@ from penstock.cli.main import run
     [
         (["topic", "truncate", "--help"], "truncate", "delete-records"),
         (["pipeline", "backfill", "--again", "--help"], "--again", "--force"),
+        (["dlq", "replay", "--again", "--help"], "--again", "--include-replayed"),
         (["bench", "--minutes-max=3", "--list"], "--minutes-max", "--max-minutes"),
     ],
 )

@@ -37,6 +37,7 @@ _COMMANDS = {
 _DEPRECATED = {
     ("topic",): {"truncate": "delete-records"},
     ("pipeline", "backfill"): {"again": "force"},
+    ("dlq", "replay"): {"again": "include-replayed"},
     ("bench",): {"minutes-max": "max-minutes"},
 }
 

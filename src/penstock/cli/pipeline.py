@@ -242,7 +242,11 @@ def backfill(
     from_: str = typer.Option(..., "--from", metavar="TIME", help="Begin at this time: ISO 8601, UTC."),
     to: str = typer.Option(..., "--to", metavar="TIME", help="End before this time."),
     output: str | None = typer.Option(
-        None, "--output", metavar="NAME", show_default="all, and dead letters", help="Write only this output."
+        None,
+        "--output",
+        metavar="NAME",
+        show_default="all, and the dead-letter topic",
+        help="Write only this output.",
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only count the records."),
     force: bool = typer.Option(

@@ -29,7 +29,7 @@ def pipeline(shared_broker: BrokerProcess) -> str:
 
 @pytest.fixture
 def put(shared_broker: BrokerProcess, pipeline: str) -> Put:
-    """Dead letters, one for each reason, written in a transaction as Spark's sink does: marks are between them."""
+    """Write rejected records, one for each error, in transactions as Spark's sink does: markers are between them."""
 
     def produce(*errors: str, step: str = "orders", has_origin: bool = True) -> None:
         producer = Producer(
@@ -74,7 +74,9 @@ def values_of(broker: BrokerProcess, topic: str, partition: int) -> list[str]:
     return [message.value().decode() for message in records_of(broker, topic, partition)]
 
 
-def test_letters_are_shown_with_their_reason_and_origin(penstock: Penstock, pipeline: str, put: Put) -> None:
+def test_rejected_records_are_shown_with_their_reason_and_origin(
+    penstock: Penstock, pipeline: str, put: Put
+) -> None:
     put("a: required, but missing", "not JSON: text after the end")
     out = penstock("dlq", "show", pipeline).stdout
     first, second = out.splitlines()[1:3]
@@ -82,7 +84,7 @@ def test_letters_are_shown_with_their_reason_and_origin(penstock: Penstock, pipe
         f"0:0 2026-05-04T12:00:00.000Z orders {pipeline}-in-2:0 key 0 a: required, but missing".split()
     )
     assert "not JSON: text after the end" in second
-    assert out.endswith(f"2 dead letter(s) in {pipeline}.dlq\n")
+    assert out.endswith(f"2 rejected record(s) in {pipeline}.dlq\n")
 
 
 def test_json_has_the_whole_record(penstock: Penstock, pipeline: str, put: Put) -> None:
@@ -99,7 +101,7 @@ def test_json_has_the_whole_record(penstock: Penstock, pipeline: str, put: Put) 
     assert printed["headers"] == [{"name": "trace", "valueBase64": "/w=="}]
 
 
-def test_letters_are_chosen_by_reason_and_step(penstock: Penstock, pipeline: str, put: Put) -> None:
+def test_records_are_selected_by_error_and_step(penstock: Penstock, pipeline: str, put: Put) -> None:
     put("red apple", "green apple")
     put("red pear", step="pears")
 
@@ -110,28 +112,31 @@ def test_letters_are_chosen_by_reason_and_step(penstock: Penstock, pipeline: str
     assert shown("--error", "RED") == ["red apple", "red pear"]
     assert shown("--error", "red", "--step", "pears") == ["red pear"]
     assert shown("-n", "1") == ["red apple"]
-    assert "no such letters" in penstock("dlq", "show", pipeline, "--step", "plums").stdout
+    assert "no matching records" in penstock("dlq", "show", pipeline, "--step", "plums").stdout
 
 
-def test_an_unknown_pipeline_is_answered_with_the_topics_of_dead_letters(
+def test_an_unknown_pipeline_is_answered_with_the_dead_letter_topics(
     penstock: Penstock, pipeline: str, put: Put
 ) -> None:
-    assert "dead letters are in" in penstock("dlq", "show", "nobody", fails=True).stderr
+    assert (
+        "there is no dead-letter topic nobody.dlq: there are "
+        in penstock("dlq", "show", "nobody", fails=True).stderr
+    )
 
 
 def test_a_replay_sends_the_records_as_they_were_and_only_once(
     penstock: Penstock, pipeline: str, put: Put, shared_broker: BrokerProcess
 ) -> None:
     put("one", "two")
-    assert penstock("dlq", "replay", pipeline).stdout == f"2 dead letter(s) of {pipeline}.dlq replayed\n"
+    assert penstock("dlq", "replay", pipeline).stdout == f"replayed 2 record(s) of {pipeline}.dlq\n"
     first, second = records_of(shared_broker, f"{pipeline}-in", 2)
     assert (first.key(), first.value(), first.headers()) == (b"key 0", b"one", [("trace", b"\xff")])
     assert second.value() == b"two"
-    assert penstock("dlq", "replay", pipeline).stdout.startswith("0 dead letter(s)")
+    assert penstock("dlq", "replay", pipeline).stdout.startswith("replayed 0 ")
     put("three")
-    assert penstock("dlq", "replay", pipeline).stdout.startswith("1 dead letter(s)")
+    assert penstock("dlq", "replay", pipeline).stdout.startswith("replayed 1 ")
     assert values_of(shared_broker, f"{pipeline}-in", 2) == ["one", "two", "three"]
-    assert penstock("dlq", "replay", pipeline, "--again").stdout.startswith("3 dead letter(s)")
+    assert penstock("dlq", "replay", pipeline, "--include-replayed").stdout.startswith("replayed 3 ")
 
 
 def test_a_filter_leaves_the_others_for_later(
@@ -140,19 +145,19 @@ def test_a_filter_leaves_the_others_for_later(
     put("a1", "b1", "a2", "b2", "a3")
     for options, expected in ((["--error", "b"], 2), (["-n", "1"], 1), (["--error", "b"], 0), ([], 2)):
         out = penstock("dlq", "replay", pipeline, *options).stdout
-        assert out.startswith(f"{expected} dead letter(s)")
+        assert out.startswith(f"replayed {expected} ")
     assert values_of(shared_broker, f"{pipeline}-in", 2) == ["b1", "b2", "a1", "a2", "a3"]
 
 
-def test_a_dry_run_shows_letters_and_targets_and_sends_nothing(
+def test_a_dry_run_shows_records_and_targets_and_sends_nothing(
     penstock: Penstock, pipeline: str, put: Put, shared_broker: BrokerProcess
 ) -> None:
     put("one")
     out = penstock("dlq", "replay", pipeline, "--to", f"{pipeline}-other", "--dry-run").stdout
     assert out.splitlines()[1].endswith(f"{pipeline}-other")
-    assert out.endswith("1 dead letter(s) of " + f"{pipeline}.dlq would be replayed\n")
+    assert out.endswith(f"would replay 1 record(s) of {pipeline}.dlq\n")
     assert values_of(shared_broker, f"{pipeline}-other", 0) == []
-    assert penstock("dlq", "replay", pipeline, "--to", f"{pipeline}-other").stdout.startswith("1 ")
+    assert penstock("dlq", "replay", pipeline, "--to", f"{pipeline}-other").stdout.startswith("replayed 1 ")
     assert values_of(shared_broker, f"{pipeline}-other", 0) == ["one"]
 
 
@@ -162,13 +167,13 @@ def test_rows_without_a_record_are_skipped_and_counted(
     put("row", has_origin=False)
     put("record")
     out = penstock("dlq", "replay", pipeline).stdout
-    assert out.startswith("1 dead letter(s)")
-    assert "1 hold rows of a step" in out
+    assert out.startswith("replayed 1 ")
+    assert "cannot replay 1 record(s): they hold rows of a step" in out
     assert values_of(shared_broker, f"{pipeline}-in", 2) == ["record"]
 
 
 def test_an_unknown_target_fails_before_anything_is_sent(penstock: Penstock, pipeline: str, put: Put) -> None:
     put("one")
     printed = penstock("dlq", "replay", pipeline, "--to", "nowhere-at-all", fails=True).stderr
-    assert "letter 0:0 cannot be sent: there is no topic nowhere-at-all" in printed
-    assert penstock("dlq", "replay", pipeline).stdout.startswith("1 dead letter(s)")
+    assert "cannot replay record 0:0: there is no topic nowhere-at-all" in printed
+    assert penstock("dlq", "replay", pipeline).stdout.startswith("replayed 1 ")

@@ -11,12 +11,22 @@ from penstock.cli.connect.offsets import POSITION_HELP, fetch_bounds, parse_posi
 from penstock.cli.connect.target import Target, connects
 from penstock.cli.connect.topics import topic_partitions
 from penstock.cli.consume.reader import make_consumer, read_batches
-from penstock.cli.dlq.letters import COLUMNS, Filter, Letter, find_topic, json_line, table_row, to_letter
-from penstock.cli.dlq.replay import Replay, replay_letters
+from penstock.cli.dlq.rejected_record import (
+    COLUMNS,
+    Filter,
+    RejectedRecord,
+    find_topic,
+    json_line,
+    parse_rejected,
+    table_row,
+)
+from penstock.cli.dlq.replay import Replay, replay_records
 from penstock.cli.options import takes
 from penstock.cli.output import print_table
 
-app = typer.Typer(help="Show and replay the dead letters of pipelines.", no_args_is_help=True)
+app = typer.Typer(
+    help="Show and replay the records that pipelines rejected (dead-letter topics).", no_args_is_help=True
+)
 
 Name: str = typer.Argument(metavar="PIPELINE|TOPIC", help="The pipeline, or its dead-letter topic.")
 
@@ -49,7 +59,7 @@ def show(
         "table", "--format", help="Print a table, or json: one JSON object per line, with the whole record."
     ),
 ) -> None:
-    """Show dead letters: the record, its origin, the step that rejected it, and the error.
+    """Show rejected records: key, origin, the step that rejected them, and the error.
 
     For example:
 
@@ -64,21 +74,21 @@ def show(
     first = resolve_position(admin, topic, position, bounds)
     ends = {at: each.end for at, each in bounds.items()}
     selected = options.filter()
-    found: list[Letter] = []
+    found: list[RejectedRecord] = []
     with contextlib.closing(make_consumer(target)) as consumer:
         for record in (each for batch in read_batches(consumer, topic, first, ends) for each in batch):
             if options.count_max is not None and len(found) >= options.count_max:
                 break
-            letter = to_letter(record)
-            if letter is not None and selected.matches(letter):
-                found.append(letter)
+            rejected = parse_rejected(record)
+            if rejected is not None and selected.matches(rejected):
+                found.append(rejected)
                 if form == "json":
-                    print(json_line(letter))
+                    print(json_line(rejected))
     if form == "table" and found:
         print_table(COLUMNS, map(table_row, found))
-        print(f"{len(found)} dead letter(s) in {topic}")
+        print(f"{len(found)} rejected record(s) in {topic}")
     elif form == "table":
-        print(f"no such letters in {topic}")
+        print(f"no matching records in {topic}")
 
 
 @app.command()
@@ -92,7 +102,9 @@ def replay(
     to: str | None = typer.Option(
         None, metavar="TOPIC", show_default="the origin of each", help="Send all of them to this topic."
     ),
-    again: bool = typer.Option(False, "--again", help="Also replay records that were replayed before."),
+    include_replayed: bool = typer.Option(
+        False, "--include-replayed", help="Also replay records that were replayed before."
+    ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would be sent, and send nothing."),
 ) -> None:
     """Send rejected records back to the topics they were read from, with key, value, headers and partition.
@@ -112,18 +124,18 @@ def replay(
         topic=topic,
         selected=options.filter(),
         to=to,
-        again=again,
+        include_replayed=include_replayed,
         count_max=options.count_max,
         dry_run=dry_run,
     )
     with contextlib.closing(make_consumer(target, group=plan.group)) as consumer:
-        done = replay_letters(admin, consumer, lambda: _make_producer(target, plan.group), plan)
-    if dry_run and done.letters:
-        print_table((*COLUMNS, "to"), [(*table_row(each), sent_to) for each, sent_to in done.letters])
-    verb = "would be replayed" if dry_run else "replayed"
-    print(f"{done.count} dead letter(s) of {topic} {verb}")
+        done = replay_records(admin, consumer, lambda: _make_producer(target, plan.group), plan)
+    if dry_run and done.planned:
+        print_table((*COLUMNS, "to"), [(*table_row(each), sent_to) for each, sent_to in done.planned])
+    verb = "would replay" if dry_run else "replayed"
+    print(f"{verb} {done.count} record(s) of {topic}")
     if done.rows:
-        print(f"{done.rows} hold rows of a step without their records, and cannot be replayed")
+        print(f"cannot replay {done.rows} record(s): they hold rows of a step, not the records that it read")
 
 
 def _make_producer(target: Target, transactional_id: str) -> Any:

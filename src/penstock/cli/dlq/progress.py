@@ -1,8 +1,8 @@
-"""The replayed dead letters of a partition: all below a position, and after it those that a filter selected. Pure.
+"""Which records of a dead-letter partition were replayed: all below a position, and some after it. Pure.
 
-Stored as the committed offset of a consumer group: the offset is the first letter that was not replayed, and the
-commit's metadata lists the replayed ones after it as ranges: `12-15,20,22-30`. Offsets without a letter (the markers
-of transactions) count with the letter after them, so that they split no range.
+Stored as the committed offset of a consumer group: the offset is the first record that was not replayed, and the
+commit's metadata lists the replayed ones after it as ranges: `12-15,20,22-30`. Offsets without a record (the markers
+of transactions) count with the record after them, so that they split no range.
 """
 
 import bisect
@@ -12,7 +12,7 @@ METADATA_CHARACTERS_MAX = 4096
 
 
 class TooManyRanges(Exception):
-    """The replayed letters are in more ranges than a commit can hold."""
+    """The replayed records are in more ranges than a commit can hold."""
 
 
 class Progress:

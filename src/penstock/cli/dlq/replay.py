@@ -1,4 +1,4 @@
-"""Replays dead letters, and stores which, in one transaction for each batch of them.
+"""Replays rejected records, and stores which, in one transaction for each batch of them.
 
 The position is the committed offset of a consumer group (`penstock-dlq-replay.<topic>`), written by the transaction
 that sends the records. A second replay at the same time fences the first, whose open transaction is aborted.
@@ -16,8 +16,8 @@ from penstock.cli.connect.offsets import fetch_bounds
 from penstock.cli.connect.target import unknown_topic
 from penstock.cli.connect.topics import fetch_metadata, topic_partitions
 from penstock.cli.consume.reader import read_batches
-from penstock.cli.dlq.letters import Filter, Letter, to_letter
 from penstock.cli.dlq.progress import METADATA_CHARACTERS_MAX, Progress, TooManyRanges
+from penstock.cli.dlq.rejected_record import Filter, RejectedRecord, parse_rejected
 from penstock.cli.errors import CommandError
 from penstock.cli.record_format import Record
 
@@ -32,7 +32,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     selected: Filter
     to: str | None = None
-    again: bool = False
+    include_replayed: bool = False
     count_max: int | None = None
     dry_run: bool = False
 
@@ -40,9 +40,9 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     def group(self) -> str:
         return f"penstock-dlq-replay.{self.topic}"
 
-    def target(self, letter: Letter) -> str | None:
-        """Give the topic that a letter goes to; None for a row without a record."""
-        origin = letter.about.origin
+    def target(self, rejected: RejectedRecord) -> str | None:
+        """Give the topic to send a record to; None for a row without a record."""
+        origin = rejected.rejection.origin
         if origin is None:
             return None
         return origin.topic if self.to is None else self.to
@@ -52,27 +52,27 @@ class Replayed(msgspec.Struct, kw_only=True):
     """The result of a replay."""
 
     count: int = 0
-    rows: int = 0  # letters that cannot be replayed
-    letters: list[tuple[Letter, str]] = []  # of a dry run
+    rows: int = 0  # without a record: they cannot be replayed
+    planned: list[tuple[RejectedRecord, str]] = []  # of a dry run
 
 
-def replay_letters(admin: Any, consumer: Any, make_producer: Callable[[], Any], plan: Replay) -> Replayed:
-    """Replay the letters that the plan selects, up to the current end."""
+def replay_records(admin: Any, consumer: Any, make_producer: Callable[[], Any], plan: Replay) -> Replayed:
+    """Replay the records that the plan selects, up to the current end."""
     bounds = fetch_bounds(admin, plan.topic, topic_partitions(admin, plan.topic), is_read_committed=True)
     starts = {number: each.start for number, each in bounds.items()}
     ends = {number: each.end for number, each in bounds.items()}
     progress = _fetch_progress(consumer, plan.topic, starts)
-    first = starts if plan.again else {number: each.position for number, each in progress.items()}
+    first = starts if plan.include_replayed else {number: each.position for number, each in progress.items()}
     records = (each for batch in read_batches(consumer, plan.topic, first, ends) for each in batch)
     selection = _Selection(plan, progress, first)
     done = Replayed()
     topics = fetch_metadata(admin).topics
     sender: _Sender | None = None
     for batch in _batches(selection.select(records, done)):
-        for letter, target in batch:
-            _check_target(topics, letter, target)
+        for rejected, target in batch:
+            _check_target(topics, rejected, target)
         if plan.dry_run:
-            done.letters += batch
+            done.planned += batch
         else:
             sender = sender or _Sender(make_producer(), consumer, plan.topic)
             sender.send(batch, plan, topics, selection.take_changes())
@@ -88,7 +88,7 @@ def _fetch_progress(consumer: Any, topic: str, starts: Mapping[int, int]) -> dic
         found = consumer.committed([TopicPartition(topic, each) for each in starts], REQUEST_TIMEOUT_S)
     except KafkaException as error:
         raise CommandError(
-            f"cannot read which letters of {topic} were replayed: {describe_error(error)}"
+            f"cannot read which records of {topic} were replayed: {describe_error(error)}"
         ) from None
     progress = {}
     for place in found:
@@ -99,7 +99,7 @@ def _fetch_progress(consumer: Any, topic: str, starts: Mapping[int, int]) -> dic
 
 
 class _Selection:
-    """Selects the letters to send, and tracks the offsets that are done."""
+    """Selects the records to send, and tracks the offsets that are done."""
 
     def __init__(self, plan: Replay, progress: dict[int, Progress], first: Mapping[int, int]) -> None:
         self._plan = plan
@@ -108,7 +108,7 @@ class _Selection:
         self._passed: list[tuple[int, int, int]] = []
         self._is_partial = False
 
-    def select(self, records: Iterable[Record], done: Replayed) -> Iterable[tuple[Letter, str]]:
+    def select(self, records: Iterable[Record], done: Replayed) -> Iterable[tuple[RejectedRecord, str]]:
         sent = 0
         for record in records:
             if self._plan.count_max is not None and sent >= self._plan.count_max:
@@ -116,21 +116,21 @@ class _Selection:
                 return
             begin = self._next[record.partition]
             self._next[record.partition] = record.offset + 1
-            if self._progress[record.partition].has(record.offset) and not self._plan.again:
+            if self._progress[record.partition].has(record.offset) and not self._plan.include_replayed:
                 continue
-            letter = to_letter(record)
-            if letter is not None and not self._plan.selected.matches(letter):
+            rejected = parse_rejected(record)
+            if rejected is not None and not self._plan.selected.matches(rejected):
                 continue
-            # A record that is not a letter, or has no origin, is never replayed.
+            # A record without the headers of a rejection, or without an origin, is never replayed.
             self._passed.append((record.partition, begin, record.offset))
-            target = self._plan.target(letter) if letter is not None else None
-            if letter is None:
+            if rejected is None:
                 continue
+            target = self._plan.target(rejected)
             if target is None:
                 done.rows += 1
                 continue
             sent += 1
-            yield letter, target
+            yield rejected, target
 
     def finish(self, ends: Mapping[int, int]) -> bool:
         """Mark the offsets after the last record as done. Whether there are changes to store."""
@@ -150,9 +150,9 @@ class _Selection:
         return changed
 
 
-def _batches(letters: Iterable[tuple[Letter, str]]) -> Iterable[list[tuple[Letter, str]]]:
-    batch: list[tuple[Letter, str]] = []
-    for each in letters:
+def _batches(records: Iterable[tuple[RejectedRecord, str]]) -> Iterable[list[tuple[RejectedRecord, str]]]:
+    batch: list[tuple[RejectedRecord, str]] = []
+    for each in records:
         batch.append(each)
         if len(batch) >= _BATCH_RECORDS:
             yield batch
@@ -161,11 +161,11 @@ def _batches(letters: Iterable[tuple[Letter, str]]) -> Iterable[list[tuple[Lette
         yield batch
 
 
-def _check_target(topics: Mapping[str, Any], letter: Letter, target: str) -> None:
+def _check_target(topics: Mapping[str, Any], rejected: RejectedRecord, target: str) -> None:
     if target not in topics:
         reason = unknown_topic(target, topics)
-        place = f"{letter.record.partition}:{letter.record.offset}"
-        raise CommandError(f"letter {place} cannot be sent: {reason} or choose another with --to")
+        place = f"{rejected.record.partition}:{rejected.record.offset}"
+        raise CommandError(f"cannot replay record {place}: {reason} or choose another topic with --to")
 
 
 class _Sender:
@@ -183,15 +183,15 @@ class _Sender:
 
     def send(
         self,
-        batch: list[tuple[Letter, str]],
+        batch: list[tuple[RejectedRecord, str]],
         plan: Replay,
         topics: Mapping[str, Any],
         changed: Mapping[int, Progress],
     ) -> None:
         try:
             self._producer.begin_transaction()
-            for letter, target in batch:
-                self._produce(letter, target, plan, topics)
+            for rejected, target in batch:
+                self._produce(rejected, target, plan, topics)
             self._await_sent()
             self._store(changed)
             self._producer.commit_transaction(_SEND_TIMEOUT_S)
@@ -204,18 +204,20 @@ class _Sender:
             self._abort()
             raise
 
-    def _produce(self, letter: Letter, target: str, plan: Replay, topics: Mapping[str, Any]) -> None:
-        origin = letter.about.origin
+    def _produce(
+        self, rejected: RejectedRecord, target: str, plan: Replay, topics: Mapping[str, Any]
+    ) -> None:
+        origin = rejected.rejection.origin
         assert origin is not None
         partition = _ANY_PARTITION
         if plan.to is None and origin.partition in topics[target].partitions:
             partition = origin.partition
         self._producer.produce(
             target,
-            letter.record.value,
-            letter.record.key,
+            rejected.record.value,
+            rejected.record.key,
             partition,
-            headers=list(letter.about.headers),
+            headers=list(rejected.rejection.headers),
             on_delivery=self._on_delivery,
         )
         self._producer.poll(0)
@@ -238,7 +240,7 @@ class _Sender:
             ]
         except TooManyRanges:
             raise CommandError(
-                f"cannot store which letters of {self._topic} were replayed: filters selected more ranges than fit in "
+                f"cannot store which records of {self._topic} were replayed: filters selected more ranges than fit in "
                 f"{METADATA_CHARACTERS_MAX} characters; replay the rest without a filter, or with a wider one"
             ) from None
         if places:

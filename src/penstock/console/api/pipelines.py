@@ -25,7 +25,7 @@ from penstock.protocol.messages.list_groups import ListGroupsRequest
 from penstock.spark.dead_letter_format import TOPIC_SUFFIX, read_headers
 
 GROUP_PREFIX: Final = "penstock-pipeline."
-_LETTERS: Final = 50
+_DEAD_LETTERS_SHOWN: Final = 50
 
 
 def pipeline_and_query(group: str, known: Iterable[str]) -> tuple[str, str] | None:
@@ -67,10 +67,8 @@ async def _found(client: Client, described: Described) -> dict[str, dict[str, An
         whose = pipeline_and_query(group, known)
         if whose is not None:
             pipeline(whose[0])["queries"].append(await _query(client, group, whose[1], leaders))
-    letters = {where: leader for where, leader in leaders.items() if where.topic.endswith(TOPIC_SUFFIX)}
-    starts, ends = await asyncio.gather(
-        offsets_at(client, letters, EARLIEST), offsets_at(client, letters, LATEST)
-    )
+    dead = {where: leader for where, leader in leaders.items() if where.topic.endswith(TOPIC_SUFFIX)}
+    starts, ends = await asyncio.gather(offsets_at(client, dead, EARLIEST), offsets_at(client, dead, LATEST))
     for where, end in ends.items():
         each = pipeline(where.topic.removesuffix(TOPIC_SUFFIX))
         counts = each["deadLetters"] or {"topic": where.topic, "count": 0, "isExact": True}
@@ -99,30 +97,30 @@ async def _query(client: Client, group: str, name: str, leaders: dict[TopicParti
 
 
 async def dead_letters(request: web.Request) -> web.Response:
-    """The youngest dead letters of a pipeline: the record, where it came from, and why it was rejected."""
+    """Return the newest records that a pipeline rejected, each with its origin and the error."""
     client, name = request[CLIENT], request.match_info["pipeline"]
     topic = name + TOPIC_SUFFIX
     if topic not in {each.name for each in (await describe(client)).topics}:
         raise Refused(NOT_FOUND, "NO_DEAD_LETTERS", f"Pipeline {name} has no topic {topic}.")
-    page = await newest(client, topic, _LETTERS)
+    page = await newest(client, topic, _DEAD_LETTERS_SHOWN)
     rows = []
     for partition, record in page.records:
-        letter = read_headers(record.headers)
-        origin = letter.origin if letter is not None else None
+        rejection = read_headers(record.headers)
+        origin = rejection.origin if rejection is not None else None
         rows.append(
             {
                 **record_view(partition, record),
-                "step": letter.step if letter else None,
-                "error": letter.error if letter else None,
+                "step": rejection.step if rejection else None,
+                "error": rejection.error if rejection else None,
                 "origin": None
                 if origin is None
                 else {"topic": origin.topic, "partition": origin.partition, "offset": origin.offset},
             }
         )
-    return answer({"topic": topic, "letters": rows})
+    return answer({"topic": topic, "records": rows})
 
 
 ROUTES = (
     ("GET", "pipelines", list_pipelines),
-    ("GET", "pipelines/{pipeline}/letters", dead_letters),
+    ("GET", "pipelines/{pipeline}/dead-letters", dead_letters),
 )

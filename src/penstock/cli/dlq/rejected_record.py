@@ -1,4 +1,4 @@
-"""Dead letters of a topic: read, selected and formatted."""
+"""Records of a dead-letter topic: parsed, selected and formatted."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,21 +15,21 @@ COLUMNS = ("place", "time", "step", "record", "key", "error")
 _CELL_CHARACTERS_MAX = 60
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class RejectedRecord(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
-    about: DeadLetter
+    rejection: DeadLetter
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects letters by a part of their error, and by their step."""
+    """Selects records by a part of their error, and by their step."""
 
     error: str | None = None
     step: str | None = None
 
-    def matches(self, letter: Letter) -> bool:
-        if self.step is not None and letter.about.step != self.step:
+    def matches(self, rejected: RejectedRecord) -> bool:
+        if self.step is not None and rejected.rejection.step != self.step:
             return False
-        return self.error is None or self.error.lower() in letter.about.error.lower()
+        return self.error is None or self.error.lower() in rejected.rejection.error.lower()
 
 
 def find_topic(client: Any, name: str) -> str:
@@ -38,42 +38,42 @@ def find_topic(client: Any, name: str) -> str:
     for candidate in (f"{name}{TOPIC_SUFFIX}", name):
         if candidate in topics:
             return candidate
-    letters = sorted(topic for topic in topics if topic.endswith(TOPIC_SUFFIX))
-    if letters:
+    found = sorted(topic for topic in topics if topic.endswith(TOPIC_SUFFIX))
+    if found:
         raise CommandError(
-            f"there is no topic {name}{TOPIC_SUFFIX}: dead letters are in {', '.join(letters[:5])}"
+            f"there is no dead-letter topic {name}{TOPIC_SUFFIX}: there are {', '.join(found[:5])}"
         )
     raise unknown_topic(name, topics)
 
 
-def to_letter(record: Record) -> Letter | None:
-    about = read_headers(record.headers)
-    return Letter(record=record, about=about) if about is not None else None
+def parse_rejected(record: Record) -> RejectedRecord | None:
+    rejection = read_headers(record.headers)
+    return RejectedRecord(record=record, rejection=rejection) if rejection is not None else None
 
 
-def table_row(letter: Letter) -> Sequence[object]:
-    """Format a letter as a row; a long key is cut, `--format json` has all of it."""
-    record, origin = letter.record, letter.about.origin
+def table_row(rejected: RejectedRecord) -> Sequence[object]:
+    """Format a record as a row; a long key is cut, `--format json` has all of it."""
+    record, origin = rejected.record, rejected.rejection.origin
     key = format_bytes(record.key)
     return (
         f"{record.partition}:{record.offset}",
         format_time(origin.timestamp_ms if origin is not None else record.timestamp_ms),
-        letter.about.step,
+        rejected.rejection.step,
         None if origin is None else f"{origin.topic}-{origin.partition}:{origin.offset}",
         key if len(key) <= _CELL_CHARACTERS_MAX else key[: _CELL_CHARACTERS_MAX - 1] + "…",
-        letter.about.error,
+        rejected.rejection.error,
     )
 
 
-def json_line(letter: Letter) -> str:
-    record, about = letter.record, letter.about
-    origin = about.origin
+def json_line(rejected: RejectedRecord) -> str:
+    record, rejection = rejected.record, rejected.rejection
+    origin = rejection.origin
     fields: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,
-        "pipeline": about.pipeline,
-        "step": about.step,
-        "error": about.error,
+        "pipeline": rejection.pipeline,
+        "step": rejection.step,
+        "error": rejection.error,
         "origin": None
         if origin is None
         else {
@@ -82,6 +82,6 @@ def json_line(letter: Letter) -> str:
             "offset": origin.offset,
             "timestamp": origin.timestamp_ms,
         },
-        **json_record(record.offset, record.timestamp_ms, record.key, record.value, about.headers),
+        **json_record(record.offset, record.timestamp_ms, record.key, record.value, rejection.headers),
     }
     return msgspec.json.encode(fields).decode()
