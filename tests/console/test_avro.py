@@ -61,10 +61,10 @@ def test_an_object_container_needs_no_schema() -> None:
     ("data", "schema", "said"),
     [
         (_encoded(), "", "Paste the schema"),
-        (_encoded(), "{", "This is no Avro schema"),
-        (_encoded(), '{"type": "nothing"}', "This is no Avro schema"),
+        (_encoded(), "{", "This is not an Avro schema"),
+        (_encoded(), '{"type": "nothing"}', "This is not an Avro schema"),
         (b"\x02", json.dumps(_SCHEMA), "does not fit the schema"),
-        (_encoded() + b"more", json.dumps(_SCHEMA), "4 bytes are left over"),
+        (_encoded() + b"more", json.dumps(_SCHEMA), "4 bytes follow it"),
         (b"Obj\x01broken", "", "does not fit the schema"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_value_is_decoded() -> None:
 
 
 def test_a_refusal_has_the_same_message_as_in_process() -> None:
-    with pytest.raises(Refused, match="This is no Avro schema"):
+    with pytest.raises(Refused, match="This is not an Avro schema"):
         asyncio.run(decode_in_process(b"\0", "7"))
 
 
@@ -45,5 +45,5 @@ def test_a_refusal_has_the_same_message_as_in_process() -> None:
     "bomb", [varint(2**40) + b"\0", container_of_zeros(9_000_000)], ids=["an array of nulls", "a container"]
 )
 def test_a_few_bytes_that_expand_to_gigabytes_are_refused(bomb: bytes) -> None:
-    with pytest.raises(Refused, match=r"too much|MemoryError"):
+    with pytest.raises(Refused, match=r"too large|MemoryError"):
         asyncio.run(decode_in_process(bomb, _NULLS))

@@ -38,7 +38,7 @@ def test_null_and_binary_parts_do_not_stop_a_search() -> None:
 def test_a_scan_reads_each_partition_up_to_its_end_at_the_start() -> None:
     scan = Scan(Needle("a", "any"), {0: 2, 1: 0}, {0: 4, 1: 0})
     assert scan.wanted() == {0: 2}
-    found = scan.taken(0, _fetched(*(_record(n, None, b"a") for n in range(2, 8))))
+    found = scan.matches_in(0, _fetched(*(_record(n, None, b"a") for n in range(2, 8))))
     assert [record.offset for record in found] == [2, 3]
     assert scan.wanted() == {}
     assert scan.progress() == {"scanned": 2, "total": 2, "matches": 2}
@@ -47,6 +47,6 @@ def test_a_scan_reads_each_partition_up_to_its_end_at_the_start() -> None:
 
 def test_a_scan_stops_when_it_has_found_enough() -> None:
     scan = Scan(Needle("a", "any"), {0: 0}, {0: 10_000})
-    found = scan.taken(0, _fetched(*(_record(n, None, b"a") for n in range(MATCHES_MAX + 10))))
+    found = scan.matches_in(0, _fetched(*(_record(n, None, b"a") for n in range(MATCHES_MAX + 10))))
     assert len(found) == MATCHES_MAX
     assert scan.reason == f"Stopped after {MATCHES_MAX} matches"

@@ -65,7 +65,7 @@ def test_the_loss_of_the_broker_is_sent_as_an_event() -> None:
 def test_an_idle_stream_ends_when_its_reader_disconnects(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(console_events, "_LOOK_S", 0.001)
+    monkeypatch.setattr(console_events, "_CHECK_S", 0.001)
     ended = asyncio.Event()
 
     async def body(events: Events) -> None:

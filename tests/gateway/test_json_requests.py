@@ -37,14 +37,14 @@ def test_a_missing_partition_is_the_first_and_unknown_fields_are_ignored() -> No
 @pytest.mark.parametrize(
     ("text", "error", "reason"),
     [
-        (b"{nonsense}", "INVALID_JSON", "not JSON"),
+        (b"{nonsense}", "INVALID_JSON", "not valid JSON"),
         (b'{"topic":"t"}', "UNKNOWN_TYPE", "produce, fetch, commit"),
         (b'{"type":"subscribe"}', "UNKNOWN_TYPE", '"subscribe"'),
         (b'{"type":7}', "UNKNOWN_TYPE", "7"),
         (b'{"type":"produce","topic":"t"}', "INVALID_REQUEST", "message"),
         (b'{"type":"produce","topic":"t","message":5}', "INVALID_REQUEST", "$.message"),
         (b'{"type":"fetch","topic":"t","partition":"0"}', "INVALID_REQUEST", "$.partition"),
-        (b'{"type":"fetch","topic":"\xff"}', "INVALID_JSON", "not JSON"),
+        (b'{"type":"fetch","topic":"\xff"}', "INVALID_JSON", "not valid JSON"),
     ],
 )
 def test_an_invalid_request_is_refused_with_the_reason(text: bytes, error: str, reason: str) -> None:

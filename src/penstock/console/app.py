@@ -76,7 +76,7 @@ class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | None = None) -> None:
-    """Mount the console at `/console/`; `/` leads there unless something else is served at it."""
+    """Mount the console at `/console/`; `/` redirects to it unless another route has it."""
 
     async def to_console(_: web.Request) -> web.StreamResponse:
         raise web.HTTPFound(f"{PATH}/")
@@ -88,7 +88,7 @@ def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | No
 
 
 def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
-    console = web.Application(middlewares=[_refusing(settings, clock), _identifying])
+    console = web.Application(middlewares=[_rejecting_middleware(settings, clock), _client_middleware])
     console[ACCESS] = Access(
         msgspec.structs.replace(settings.connection, deadline_ms=_DEADLINE_MS, client_id="penstock-console"),
         needs_login=settings.needs_login,
@@ -109,7 +109,7 @@ def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
     console.router.add_static("/", _STATIC)
     console.on_response_prepare.append(_with_headers)
     console.on_shutdown.append(_end_streams)
-    console.cleanup_ctx.append(_living)
+    console.cleanup_ctx.append(_lifespan)
     return console
 
 
@@ -123,18 +123,18 @@ async def _with_headers(request: web.Request, response: web.StreamResponse) -> N
         response.headers["Cache-Control"] = "no-cache"  # revalidated: 304 while nothing changed
 
 
-def _refusing(settings: ConsoleSettings, clock: Clock) -> Middleware:
+def _rejecting_middleware(settings: ConsoleSettings, clock: Clock) -> Middleware:
     failures = FailureLog(clock)
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Reject requests of other sites, and turn failures into JSON errors."""
-        why = guard.objection(request.method, request.headers, settings.allowed_hosts)
+        why = guard.rejection_reason(request.method, request.headers, settings.allowed_hosts)
         if why is not None:
             return refused(Refused(FORBIDDEN, "NOT_FROM_HERE", why))
         if guard.is_compressed(request.headers):
             return refused(
-                Refused(UNSUPPORTED_MEDIA_TYPE, "COMPRESSED", "Compressed requests are not taken here.")
+                Refused(UNSUPPORTED_MEDIA_TYPE, "COMPRESSED", "Compressed requests are not accepted.")
             )
         access, token = request.app[ACCESS], request.cookies.get(COOKIE)
         try:
@@ -163,7 +163,7 @@ def _refusing(settings: ConsoleSettings, clock: Clock) -> Middleware:
 
 
 @web.middleware
-async def _identifying(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _client_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
     if _needs_client(request):
         request[CLIENT] = request.app[ACCESS].client(request.cookies.get(COOKIE))
     return await handler(request)
@@ -178,7 +178,7 @@ async def _end_streams(console: web.Application) -> None:
     console[STREAMS].end_all()
 
 
-async def _living(console: web.Application) -> AsyncIterator[None]:
+async def _lifespan(console: web.Application) -> AsyncIterator[None]:
     sweeping = asyncio.create_task(console[ACCESS].sessions.sweep())
     yield
     sweeping.cancel()

@@ -32,7 +32,7 @@ _FAULTS: Final = (
 
 
 def decode_avro(data: bytes, schema_text: str) -> Any:
-    """The value as JSON shows it; `Refused` says why there is none."""
+    """Decode a value to JSON types. Raises `Refused`."""
     fastavro = _fastavro()
     hint = avro_hint(data) or {}
     try:
@@ -52,9 +52,7 @@ def _decoded(fastavro: Any, body: bytes, schema: Any) -> Any:
     stream = io.BytesIO(body)
     value = fastavro.schemaless_reader(stream, schema)
     if stream.tell() != len(body):
-        raise bad_request(
-            f"The value does not fit the schema: {len(body) - stream.tell()} bytes are left over after it."
-        )
+        raise bad_request(f"The value does not fit the schema: {len(body) - stream.tell()} bytes follow it.")
     return value
 
 
@@ -64,7 +62,7 @@ def _parsed(fastavro: Any, schema_text: str) -> Any:
     try:
         return fastavro.parse_schema(json.loads(schema_text))
     except (*_FAULTS, fastavro.schema.SchemaParseException) as error:
-        raise bad_request(f"This is no Avro schema: {error}.") from None
+        raise bad_request(f"This is not an Avro schema: {error}.") from None
 
 
 def _fastavro() -> Any:
@@ -79,7 +77,7 @@ def _fastavro() -> Any:
 
 
 def json_ready(value: Any) -> Any:
-    """A value of fastavro as JSON; bytes as Base64."""
+    """Convert a value of fastavro to JSON types; bytes to Base64."""
     if isinstance(value, Mapping):
         return {str(key): json_ready(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

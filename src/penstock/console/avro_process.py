@@ -22,7 +22,7 @@ _MEMORY_BYTES_MAX: Final = 256 * 1024 * 1024
 _CPU_S_MAX: Final = 3
 _WAIT_S_MAX: Final = 20.0
 _ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
-_TOO_MUCH: Final = "The value is too large to show, or is not what it seems: its Avro decodes to too much."
+_TOO_MUCH: Final = "The decoded Avro value is too large to show."
 
 
 async def decode_in_process(data: bytes, schema_text: str) -> Any:
@@ -30,7 +30,7 @@ async def decode_in_process(data: bytes, schema_text: str) -> Any:
     schema = schema_text.encode()
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-P",  # nothing is loaded from the directory that the broker happens to run in
+        "-P",  # do not import from the working directory
         "-m",
         "penstock.console.avro_process",
         stdin=asyncio.subprocess.PIPE,

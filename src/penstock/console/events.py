@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-_LOOK_S: Final = 1.0
-_LOOKS_PER_BEAT: Final = 15
-_STUCK_S: Final = 300.0  # a reader that takes nothing for so long is not there any more
+_CHECK_S: Final = 1.0
+_CHECKS_PER_KEEPALIVE: Final = 15
+_STALLED_S: Final = 300.0  # then a reader that takes nothing is considered gone
 
 
 def event(name: str | None, event_id: str | None, data: Any) -> bytes:
@@ -23,7 +23,7 @@ def event(name: str | None, event_id: str | None, data: Any) -> bytes:
 
 
 class Events:
-    """The answer that events are written to, with comments in between that keep the connection alive."""
+    """The response that events are written to, with keep-alive comments in between."""
 
     __slots__ = ("_request", "_writing", "response")
 
@@ -42,21 +42,21 @@ class Events:
     async def send(self, data: bytes) -> None:
         async with self._writing:
             try:
-                async with asyncio.timeout(_STUCK_S):
+                async with asyncio.timeout(_STALLED_S):
                     await self.response.write(data)
             except TimeoutError:
-                raise ConnectionResetError("the reader takes nothing") from None
+                raise ConnectionResetError("the reader is stalled") from None
 
     async def watch(self) -> None:
-        """Send a comment now and then. Raises when the reader has gone, which in silence nothing else notices."""
+        """Send keep-alive comments. Raises when the reader has gone, which an idle stream would not notice."""
         while True:
-            for _ in range(_LOOKS_PER_BEAT):
-                await asyncio.sleep(_LOOK_S)
+            for _ in range(_CHECKS_PER_KEEPALIVE):
+                await asyncio.sleep(_CHECK_S)
                 transport = self._request.transport
                 if transport is None or transport.is_closing():
                     raise ConnectionResetError("the reader has gone")
-            if not self._writing.locked():  # else something is on its way that shows the same
-                await self.send(b": still here\n\n")
+            if not self._writing.locked():  # else data is being sent, which keeps it alive too
+                await self.send(b": keep-alive\n\n")
 
 
 async def send_events(

@@ -1,4 +1,4 @@
-"""Failures of web requests: those that the client caused, and how often the others are logged."""
+"""Failures of web requests: which ones clients cause, and rate-limited logging of the others."""
 
 import logging
 
@@ -12,12 +12,12 @@ _log = logging.getLogger(__name__)
 
 
 def is_clients_fault(failure: BaseException | None) -> bool:
-    """Whether the client hung up, or sent what is not HTTP: anybody can do that, so the log does not mention it."""
+    """Whether the client hung up or sent invalid HTTP, which is not logged: anybody can cause it."""
     return isinstance(failure, ConnectionError | web.RequestPayloadError | HttpProcessingError)
 
 
 class FailureLog:
-    """Unhandled errors with their tracebacks: each kind at each route once in a minute."""
+    """Logs unhandled errors with their tracebacks, at most once a minute for each kind and route."""
 
     def __init__(self, clock: Clock) -> None:
         self._log_limiter = LogLimiter(clock)

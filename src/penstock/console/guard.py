@@ -1,11 +1,10 @@
 """Protection of the console against other web pages. Pure decisions about request headers; the admin port uses some
 of them too.
 
-- A page of another site must not reach it under a name of its own (DNS rebinding): the Host must be an address, or
-  `localhost`, or a name that was allowed.
-- A page of another site must not send anything in the user's name: it may link to the console and no more; what
-  changes something must be JSON, and the browser must say that it comes from here.
-- Nothing that a message holds may run: scripts come from this server's files alone.
+- DNS rebinding: the Host header must be an address, `localhost` or an allowed name.
+- Cross-site requests: another site may link to the console and no more. A request that changes something must be JSON,
+  and the browser must report it as same-origin.
+- Script injection: scripts are loaded from this server's files only.
 """
 
 import ipaddress
@@ -27,11 +26,11 @@ _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 _OWN_SITE: Final = frozenset({"same-origin", "none"})
 
 
-def objection(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[str]) -> str | None:
-    """Why the request is not served; None when nothing speaks against it."""
+def rejection_reason(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[str]) -> str | None:
+    """Return the reason to reject a request; None if it may be served."""
     host = headers.get("Host", "")
     if not host_is_known(host, allowed_hosts):
-        return f"This console does not answer under the name {host!r}. Allow the name with --allow-host."
+        return f"This console does not accept requests for host {host!r}. Allow it with --allow-host."
     is_own = headers.get("Sec-Fetch-Site", "none") in _OWN_SITE
     is_link = method in _SAFE_METHODS and headers.get("Sec-Fetch-Mode") == "navigate"
     if not is_own and not is_link:
@@ -41,7 +40,7 @@ def objection(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[
     if (origin := other_origin(headers)) is not None:
         return f"A page of {origin} may not send requests to this console."
     if not is_json(headers):
-        return "Only JSON is taken here (Content-Type: application/json)."
+        return "Only JSON is accepted (Content-Type: application/json)."
     return None
 
 

@@ -19,7 +19,7 @@ from penstock.client.positions import (
     parse_position,
 )
 from penstock.console.broker_errors import NOT_FOUND
-from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
+from penstock.console.kafka.topics import describe_topic, leaders_of, offsets_at
 from penstock.console.refusals import Refused, bad_request
 
 _PARTITIONS_MAX: Final = 1000
@@ -85,7 +85,9 @@ async def bounds_of(client: Client, topic: str, where: Where) -> Bounds:
     missing = (where.partitions or frozenset()) - {place.partition for place in leaders}
     if missing:
         raise Refused(
-            NOT_FOUND, "NO_LEADER", f"Topic {topic} has no partition {min(missing)} that is led now."
+            NOT_FOUND,
+            "NO_LEADER",
+            f"Partition {min(missing)} of topic {topic} does not exist, or has no leader.",
         )
     if len(leaders) > _PARTITIONS_MAX:
         raise bad_request(f"{topic} has {len(leaders)} partitions: choose one of them.")
@@ -114,7 +116,7 @@ async def first_offsets(client: Client, topic: str, where: Where, bounds: Bounds
 
 
 def clamped(wanted: Mapping[int, int], bounds: Bounds) -> dict[int, int]:
-    """Only partitions that are looked at, only offsets that they have. Pure."""
+    """Drop partitions outside of the bounds and clamp the offsets to them. Pure."""
     return {
         partition: min(max(offset, bounds.starts[partition]), bounds.ends[partition])
         for partition, offset in wanted.items()

@@ -1,4 +1,4 @@
-"""Errors for the user: what was tried, what the cluster answered, what to do. Pure."""
+"""Errors shown to the user, built from error codes and failures of the client. Pure."""
 
 from penstock.client.aio import AuthenticationFailed, BrokerError, ClientError, Disconnected
 from penstock.client.errors import error_name
@@ -8,7 +8,7 @@ from penstock.protocol.records.errors import CorruptRecords
 
 
 class Refused(Exception):
-    """Shown to the user as it is, with the HTTP status it is answered with."""
+    """An error response: its message is shown to the user as it is."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -22,7 +22,7 @@ def bad_request(message: str) -> Refused:
 
 
 def check(code: int, what: str, detail: str | None = None) -> None:
-    """Raise what a broker answered, unless that is no error. `what` begins a sentence: `Topic a cannot be made`."""
+    """Raise the error of a code, if any. `what` begins its message: `Topic a cannot be created`."""
     if code:
         raise refusal(code, what, detail)
 

@@ -1,4 +1,4 @@
-"""A search through the records of a topic: what matches, how far it is, when it has seen enough. Pure."""
+"""A search through the records of a topic: matches, progress, limits. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +27,7 @@ class Needle:
 
 
 class Scan:
-    """`reason` says why it ended early; None while it runs, and when it has seen everything."""
+    """`reason` says why it ended early; None while it runs, and when it has read everything."""
 
     __slots__ = ("_begins", "_ends", "_matches", "_needle", "_positions", "_scanned", "reason")
 
@@ -44,8 +44,8 @@ class Scan:
         """The next offsets to read."""
         return {p: offset for p, offset in self._positions.items() if offset < self._ends[p]}
 
-    def taken(self, partition: int, fetched: FetchedPartition) -> list[Record]:
-        """The matches in what was read."""
+    def matches_in(self, partition: int, fetched: FetchedPartition) -> list[Record]:
+        """Return the matches among fetched records, and advance."""
         end = self._ends[partition]
         self._positions[partition] = min(end, max(fetched.next_offset, self._positions[partition]))
         found: list[Record] = []

@@ -51,7 +51,7 @@ class Sessions:
         return token
 
     def find(self, token: str | None) -> Session | None:
-        """The session; its idle time begins again."""
+        """Return an open session and reset its idle time."""
         session = self._sessions.get(token or "")
         now_ms = self._clock.monotonic_ms()
         if session is None or session.is_over(now_ms):

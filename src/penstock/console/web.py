@@ -24,7 +24,7 @@ STREAMS_MAX: Final = 64
 
 
 class Streams:
-    """The streams of events that are open; each keeps a connection to brokers busy."""
+    """The open event streams; each occupies a connection to brokers."""
 
     __slots__ = ("_tasks",)
 
@@ -32,7 +32,7 @@ class Streams:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @contextlib.contextmanager
-    def one_more(self) -> Iterator[None]:
+    def counted(self) -> Iterator[None]:
         if len(self._tasks) >= STREAMS_MAX:
             raise Refused(TOO_MANY, "TOO_MANY", "Too many live views are open: close some of them.")
         task = asyncio.current_task()
@@ -44,7 +44,7 @@ class Streams:
             self._tasks.discard(task)
 
     def end_all(self) -> None:
-        """End all streams: the server stops."""
+        """End all streams, when the server stops."""
         for task in self._tasks:
             task.cancel()
 
@@ -70,9 +70,13 @@ class Bodies:
             async with asyncio.timeout(_BODY_S_MAX):
                 async for part in request.content.iter_any():
                     if size_bytes + len(part) > bytes_max:
-                        raise Refused(TOO_LARGE, "TOO_LARGE", f"A request may have {bytes_max} bytes here.")
+                        raise Refused(
+                            TOO_LARGE, "TOO_LARGE", f"The request body may have at most {bytes_max} bytes."
+                        )
                     if self.held_bytes + len(part) > _BODIES_BYTES_MAX:
-                        raise Refused(TOO_MANY, "TOO_MANY", "Too much is being sent at once: try again.")
+                        raise Refused(
+                            TOO_MANY, "TOO_MANY", "Too many request bodies are being received: try again."
+                        )
                     parts.append(part)
                     size_bytes += len(part)
                     self.held_bytes += len(part)
@@ -81,7 +85,7 @@ class Bodies:
                 REQUEST_TIMEOUT, "TOO_SLOW", f"The request did not arrive within {_BODY_S_MAX:.0f} s."
             ) from None
         except (ConnectionError, web.RequestPayloadError, HttpProcessingError):
-            raise bad_request("The request was cut off, or is not what its headers say.") from None
+            raise bad_request("The request body was cut off, or does not match its headers.") from None
         finally:
             self.held_bytes -= size_bytes
         return b"".join(parts)
@@ -95,7 +99,7 @@ PIPELINES: Final = web.AppKey("console_pipelines", PipelineFiles)
 
 
 async def body_of(request: web.Request, kind: type[T], bytes_max: int = BODY_BYTES_MAX) -> T:
-    """The JSON body as a value of this type."""
+    """Decode the JSON body as this type."""
     try:
         return msgspec.json.decode(await request.app[BODIES].read(request, bytes_max), type=kind)
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -116,7 +120,7 @@ def refused(error: Refused) -> web.Response:
 
 
 def integer(request: web.Request, name: str, default: int, least: int, most: int) -> int:
-    """A number in the query, within bounds."""
+    """Read a number from the query and check its bounds."""
     text = request.query.get(name)
     if text is None:
         return default
@@ -132,10 +136,10 @@ def integer(request: web.Request, name: str, default: int, least: int, most: int
 async def stream(
     request: web.Request, what: str, body: Callable[[Events], Awaitable[None]]
 ) -> web.StreamResponse:
-    """Answer with a stream that `body` fills. A failure is sent as an event `refused`; `what` cannot be done then."""
+    """Answer with a stream that `body` fills. A failure is sent as an event `refused`; `what` begins its message."""
 
     async def counted(events: Events) -> None:
-        with request.app[STREAMS].one_more():
+        with request.app[STREAMS].counted():
             await body(events)
 
     def last_event(failure: Exception) -> bytes | None:

@@ -23,7 +23,7 @@ from penstock.client.aio import (
     TimedOut,
     TopicPartition,
 )
-from penstock.gateway.http.access import trusting
+from penstock.gateway.http.access import trust_context
 from penstock.gateway.partitions import PartitionRefused
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.records.builder import NewRecord
@@ -67,7 +67,7 @@ class Forwarder:
             )
         tls: ssl.SSLContext | None = None
         if any(each.security_protocol.endswith("SSL") for each in endpoints):
-            tls = trusting(self._services.config, listener)
+            tls = trust_context(self._services.config, listener)
         settings = ClientSettings(
             bootstrap_servers=tuple((each.host, each.port) for each in endpoints),
             client_id=self._client_id,

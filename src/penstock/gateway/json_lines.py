@@ -44,7 +44,7 @@ from penstock.server.handlers import metadata
 log = logging.getLogger(__name__)
 
 TEXT_BYTES_MAX = 8 * 1024 * 1024  # one request; a megabyte of message may be six of escapes
-_WAITING_MAX = 64  # requests that were read but not begun
+_WAITING_MAX = 64  # requests that were received but not started
 _WAITING_BYTES_MAX = 1024 * 1024
 _HELD_BYTES_UNCOUNTED = 64 * 1024  # the memory of a connection that is not counted
 _PENDING_MAX = 256  # produces that were appended but not acknowledged
@@ -76,7 +76,7 @@ class _Requests:
         return topic not in self._services.controller.image.topics
 
     def begin_produce(self, request: Produce) -> Awaitable[int]:
-        """Append the message; what is awaited is its acknowledgement."""
+        """Append the message; the result is its offset, once it is acknowledged."""
         record = NewRecord(
             key=None if request.key is None else request.key.encode(),
             value=None if request.message is None else request.message.encode(),
@@ -91,7 +91,9 @@ class _Requests:
             return
         code = _REFUSALS[resource_type]
         kind = resource_type.name.lower()
-        raise PartitionRefused(code, f"{peer.principal} may not {operation.name} {kind} {name!r}")
+        raise PartitionRefused(
+            code, f"{peer.principal} is not authorized to {operation.name} {kind} {name!r}"
+        )
 
     async def create_topic(self, topic: str, index: int) -> None:
         """Auto-create a topic, as a Kafka producer does; raises when the broker rejects it.
@@ -192,7 +194,7 @@ class JsonLinesConnection(DialectConnection):
             self._waiting.append(unfinished)
         self._is_ending = True
         self._arrived.set()
-        # The answers are still owed: `nc -N` closes its side after the last request. TLS cannot do that.
+        # Responses are still to be sent: `nc -N` closes its side after the last request. TLS cannot do that.
         return self._transport.get_extra_info("sslcontext") is None
 
     def close(self, reason: str) -> None:
@@ -204,7 +206,7 @@ class JsonLinesConnection(DialectConnection):
         self._transport.abort()
 
     async def drain_and_close(self) -> None:
-        """Take no more requests, answer those that arrived, close."""
+        """Stop reading, answer the requests received so far, close."""
         self._is_ending = True
         self._pause()
         self._arrived.set()
@@ -215,13 +217,13 @@ class JsonLinesConnection(DialectConnection):
         """False for a client that does not read its responses."""
         return bool(self._waiting or self._pending) and self._writable.is_set()
 
-    # -- what it holds in memory
+    # -- memory
 
     def give_up_frame(self) -> None:
         held_bytes = self._waiting_bytes + self._stream.unfinished_bytes
         self._host.log_closing(
             self.peer,
-            f"it has sent {held_bytes} bytes of requests that are not done, and others need the memory "
+            f"its unfinished requests hold {held_bytes} bytes, which exceeds the memory for requests "
             "(queued.max.request.bytes)",
         )
         self.abort()  # it may be one that reads no answers

@@ -4,7 +4,7 @@
     {"type":"fetch","topic":"orders","partition":0,"offset":0}                  offset 0: order-123
     {"type":"commit","group":"g","topic":"orders","partition":0,"offset":1}     committed offset 1
     {"type":"fetch","topic":"orders","partition":0,"group":"g"}                 what follows the committed offset
-    anything else                                                               {"error":…,"message":…}
+    any invalid request                                                         {"error":…,"message":…}
 
 These are Golog's words, to which a key, a group, `max_messages` and `"format":"json"` are added. A fetch answers one
 line for each message and none when there is nothing new; with the format json each line is an object that keeps what
@@ -56,7 +56,7 @@ class _Typed(msgspec.Struct):
 
 
 class RequestError(Exception):
-    """A request that cannot be served; becomes the one line that says so."""
+    """A request that fails; it is answered with one error line."""
 
     def __init__(self, error: str, message: str) -> None:
         super().__init__(message)
@@ -65,16 +65,16 @@ class RequestError(Exception):
 
 
 def decode_request(text: bytes) -> Request:
-    """One request; raises `RequestError` with what is wrong and what would be right."""
+    """Decode one request. Raises `RequestError`, which says how to correct it."""
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError as error:
         problem = str(error)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RequestError("INVALID_JSON", f"this is not JSON: {error}") from error
+        raise RequestError("INVALID_JSON", f"not valid JSON: {error}") from error
     if "$.type" in problem or "required field `type`" in problem:
         named = bytes(msgspec.json.decode(text, type=_Typed).type).decode(errors="replace") or "none"
-        raise RequestError("UNKNOWN_TYPE", f"type is {named}; it can be {', '.join(_TYPES)}")
+        raise RequestError("UNKNOWN_TYPE", f"unknown type {named}: use {', '.join(_TYPES)}")
     raise RequestError("INVALID_REQUEST", problem)
 
 

@@ -1,4 +1,4 @@
-"""Cut a stream of bytes into JSON objects, whether they stand on one line or are spread over several.
+"""Split a stream of bytes into JSON objects, which may span several lines.
 
 Pure: bytes in, texts out. A text ends where its outermost brace closes, so nothing has to follow it. What cannot be
 the beginning of an object is dropped as soon as that is certain, and parsing resumes at the next line, or at a brace
@@ -28,7 +28,7 @@ _SCALAR_BYTES_MAX = 64
 # What may stand next: the bytes of the structure, and v for a number or a word.
 _KEY, _KEY_OR_END, _COLON = b'"', b'"}', b":"
 _VALUE, _VALUE_OR_END = b'"{[v', b'"{[v]'
-_WORDS = {
+_DESCRIPTIONS = {
     _KEY: 'a name in "quotes"',
     _KEY_OR_END: 'a name in "quotes" or }',
     _COLON: "a colon",
@@ -78,7 +78,7 @@ class JsonStream:
         while (item := self._next()) is not None:
             found.append(item)
         if len(self._buffer) > self._text_bytes_max:
-            found.append(self._drop(f"a request is longer than {self._text_bytes_max} bytes"))
+            found.append(self._drop(f"the request is longer than {self._text_bytes_max} bytes"))
         return found
 
     def end(self) -> Malformed | None:
@@ -96,7 +96,7 @@ class JsonStream:
             if start is None:
                 return None
             if self._buffer[0] != _OPENING:
-                return self._drop("a request is a JSON object and begins with {")
+                return self._drop("a request must be a JSON object and start with {")
             self._nesting.append(_OPENING)
             self._expected = _KEY_OR_END
             self._position = 1
@@ -110,7 +110,7 @@ class JsonStream:
                 if ended_by is None:
                     return None
                 if ended_by == _NEWLINE:
-                    return self._drop("a string has no end on its line")
+                    return self._drop("unterminated string")
                 self._in_string = False
                 self._expected = _COLON if self._expected in (_KEY, _KEY_OR_END) else self._after_value()
             match = _NOT_WHITESPACE.search(self._buffer, self._position)
@@ -131,7 +131,7 @@ class JsonStream:
                 self._in_string = True
             elif byte in b"{[":
                 if len(self._nesting) == DEPTH_MAX:
-                    return self._drop(f"a request is nested deeper than {DEPTH_MAX}")
+                    return self._drop(f"the request is nested more than {DEPTH_MAX} levels deep")
                 self._nesting.append(byte)
                 self._expected = _KEY_OR_END if byte == _OPENING else _VALUE_OR_END
             elif byte in b"}]":
@@ -152,7 +152,7 @@ class JsonStream:
         while (match := _IN_STRING.search(self._buffer, self._position)) is not None:
             at = match.start()
             if self._buffer[at] == b"\\"[0]:
-                if at + 1 == len(self._buffer):  # what it escapes has not arrived
+                if at + 1 == len(self._buffer):  # the escaped byte has not arrived
                     self._position = at
                     return None
                 self._position = at + 2
@@ -169,7 +169,7 @@ class JsonStream:
         scalar = match.group()
         if not (_BEGINS_SCALAR.fullmatch(scalar) and len(scalar) < _SCALAR_BYTES_MAX):
             self._position = at + 1
-            return self._drop("neither a string, a number, true, false nor null")
+            return self._drop("invalid value: expected a string, a number, true, false or null")
         self._position = at
         if match.end() < len(self._buffer):
             self._position = match.end()
@@ -181,10 +181,10 @@ class JsonStream:
         begins_line = _NEWLINE in self._buffer[len(self._buffer[:at].rstrip(_WHITESPACE)) : at]
         if byte == _OPENING and begins_line:
             self._take(at)
-            return Malformed("an object is not closed before the next one begins")
+            return Malformed("the object is not closed before the next one starts")
         self._position = at + 1
-        named = chr(byte) if byte < 128 else "a byte outside of a string"
-        return self._drop(f"{named} stands where {_WORDS[self._expected]} must stand")
+        named = chr(byte) if byte < 128 else "a non-ASCII byte"
+        return self._drop(f"expected {_DESCRIPTIONS[self._expected]}, found {named}")
 
     def _take(self, size: int) -> bytes:
         """Remove the bytes that were parsed."""

@@ -103,10 +103,10 @@ def test_messages_are_searched_with_progress_and_by_key(
     rows = page.get_by_role("table").locator("tbody tr")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("straw 17")
-    expect(page.get_by_text("Everything was searched: 1 of 30 messages match.")).to_be_visible()
+    expect(page.get_by_text("Search complete: 1 of 30 messages match.")).to_be_visible()
     page.get_by_label("Search in").select_option("value")
     page.get_by_role("button", name="Search").click()
-    expect(page.get_by_text("Everything was searched: 0 of 30 messages match.")).to_be_visible()
+    expect(page.get_by_text("Search complete: 0 of 30 messages match.")).to_be_visible()
 
 
 def test_a_search_is_cancelled(visit: Visiting, make_topic: Callable[..., str]) -> None:
@@ -180,7 +180,7 @@ def reader(broker: BrokerProcess) -> Iterator[Callable[[str, str], Consumer]]:
 def _ask_reset(page: Page, to: str) -> None:
     page.get_by_role("button", name="Reset offsets").click()
     page.get_by_label("To", exact=True).select_option(to)
-    page.get_by_role("dialog").get_by_role("button", name="Show what changes").click()
+    page.get_by_role("dialog").get_by_role("button", name="Preview").click()
 
 
 def test_offsets_are_reset_after_a_preview(
@@ -194,7 +194,7 @@ def test_offsets_are_reset_after_a_preview(
     page = here.open("#/groups/replay")
     _ask_reset(page, "earliest")
     dialog = page.get_by_role("dialog")
-    changes = dialog.get_by_role("table", name="What changes").locator("tbody tr")
+    changes = dialog.get_by_role("table", name="New offsets").locator("tbody tr")
     expect(changes).to_have_count(1)
     assert changes.locator("td").all_inner_texts() == ["replayed", "0", "5", "0"]
     here.picture("reset")

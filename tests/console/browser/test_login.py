@@ -113,7 +113,7 @@ def test_acls_apply_in_the_console_and_are_granted_there(visit: Visiting) -> Non
     page.get_by_role("button", name="Create ACL").click()
     page.get_by_label("Principal").fill("User:alice")
     page.get_by_label("Name", exact=True).fill("led")
-    page.get_by_label("Means").select_option("PREFIXED")
+    page.get_by_label("Pattern type").select_option("PREFIXED")
     page.get_by_role("button", name="Create", exact=True).click()
     row = page.get_by_role("table", name="ACLs").locator("tbody tr")
     expect(row).to_contain_text("User:alice")

@@ -141,7 +141,7 @@ def test_a_group_shows_its_lag(visit: Visiting) -> None:
     page.get_by_role("link", name="billing").click()
     offsets = page.get_by_role("table", name="Offsets of billing").locator("tbody tr")
     expect(offsets).to_have_count(2)
-    assert offsets.nth(0).locator("td").all_inner_texts() == ["orders", "0", "2", "6", "4", "nobody"]
+    assert offsets.nth(0).locator("td").all_inner_texts() == ["orders", "0", "2", "6", "4", "none"]
     here.picture("group")
 
 

@@ -1,5 +1,5 @@
 from penstock.client.aio import FetchedPartition
-from penstock.console.kafka.reading import Gathered, take
+from penstock.console.kafka.reading import PartitionRead, append_fetched
 from penstock.protocol.records.record import Record
 
 
@@ -8,8 +8,8 @@ def _fetched(*offsets: int, next_offset: int) -> FetchedPartition:
 
 
 def _taken(fetched: FetchedPartition, end: int, count: int) -> tuple[list[int], int]:
-    into = Gathered(records=[], position=0)
-    take(into, fetched, end, count)
+    into = PartitionRead(records=[], position=0)
+    append_fetched(into, fetched, end, count)
     return [record.offset for record in into.records], into.position
 
 

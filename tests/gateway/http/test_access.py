@@ -206,7 +206,7 @@ def test_the_gateway_does_not_send_the_brokers_own_certificate(tmp_path: Path) -
         }
     )
     access = kafka_access(config, {each.name: each for each in config.listeners})
-    assert not access.wants_login
+    assert not access.needs_login
     assert access.tls is not None
     server = shake_hands(server_context(material_of(config, "SSL")), access.tls)
     assert server.getpeercert() is None

@@ -42,7 +42,7 @@ def coming(admission: Admission, address: str) -> tuple[Visitor, RecordingTransp
 
 
 async def test_a_connection_that_ends_makes_room_for_another_of_its_address() -> None:
-    admission = Admission(ManualClock(), in_all_max=3, of_address_max=2)
+    admission = Admission(ManualClock(), total_max=3, per_address_max=2)
     first, _ = coming(admission, "a")
     coming(admission, "a")
     assert coming(admission, "a")[0].handler is None
@@ -53,7 +53,7 @@ async def test_a_connection_that_ends_makes_room_for_another_of_its_address() ->
 
 
 async def test_reserved_connections_serve_only_health_requests_however_they_arrive() -> None:
-    admission = Admission(ManualClock(), in_all_max=0, of_address_max=1)
+    admission = Admission(ManualClock(), total_max=0, per_address_max=1)
     visitor, wire = coming(admission, "a")
     for piece in (b"GET /hea", b"lthz HTTP/1.1\r", b"\nHost: a\r\n", b"\r\n"):
         visitor.data_received(piece)
@@ -75,7 +75,7 @@ async def test_a_full_reserve_closes_the_oldest_connection_without_a_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_RESERVE_MAX", 3)
-    admission = Admission(ManualClock(), in_all_max=0, of_address_max=1)
+    admission = Admission(ManualClock(), total_max=0, per_address_max=1)
     scrape, scraped = coming(admission, "a")
     scrape.data_received(b"GET /metrics HTTP/1.1\r\n")
     wires = [coming(admission, "a")[1] for _ in range(4)]

@@ -14,7 +14,7 @@ from penstock.security.login_limit import FAILURES_MAX
 from tests.server.live import until
 
 OPEN = KafkaAccess(bootstrap=(("127.0.0.1", 1),))
-LOGIN = KafkaAccess(bootstrap=(("127.0.0.1", 1),), wants_login=True)
+LOGIN = KafkaAccess(bootstrap=(("127.0.0.1", 1),), needs_login=True)
 ADDRESS = "192.0.2.1"
 
 
@@ -193,8 +193,10 @@ async def test_a_client_of_a_user_with_a_changed_password_is_not_reused() -> Non
 def test_a_caller_is_identified_by_name_or_by_address() -> None:
     clock = ManualClock()
     by_login = Clients(LOGIN, clock, log_in=accepted)
-    assert by_login.who(basic("ann:x"), "1.2.3.4") == by_login.who(basic("ann:y"), "5.6.7.8") == "ann"
-    assert by_login.who("Bearer a.b.c", "1.2.3.4") != by_login.who("Bearer d.e.f", "1.2.3.4")
+    assert (
+        by_login.user_key(basic("ann:x"), "1.2.3.4") == by_login.user_key(basic("ann:y"), "5.6.7.8") == "ann"
+    )
+    assert by_login.user_key("Bearer a.b.c", "1.2.3.4") != by_login.user_key("Bearer d.e.f", "1.2.3.4")
     with pytest.raises(Problem, match="requires a login"):
-        by_login.who(None, "1.2.3.4")
-    assert Clients(OPEN, clock).who(basic("ann:x"), "1.2.3.4") == "1.2.3.4"
+        by_login.user_key(None, "1.2.3.4")
+    assert Clients(OPEN, clock).user_key(basic("ann:x"), "1.2.3.4") == "1.2.3.4"

@@ -105,7 +105,7 @@ async def test_an_invalid_topic_name_is_reported(admin: Admin) -> None:
         ("time=tomorrow", 400, "milliseconds since 1970"),
         ("positions=1", 400, "PARTITION:OFFSET"),
         ("positions=4:0", 404, "UNKNOWN_TOPIC_OR_PARTITION"),
-        ("ofset=1", 400, "no parameter 'ofset'"),
+        ("ofset=1", 400, "Unknown parameter 'ofset'"),
     ],
 )
 async def test_an_invalid_read_is_refused_with_the_reason(

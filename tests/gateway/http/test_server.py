@@ -116,7 +116,7 @@ async def test_bad_http_is_answered_and_does_not_fill_the_log(
 async def test_a_client_that_does_not_read_its_answer_is_disconnected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server, "_LOOK_S", 0.01)
+    monkeypatch.setattr(server, "_CHECK_S", 0.01)
 
     async def much(_request: web.Request) -> web.StreamResponse:
         return web.Response(body=bytes(32 * 1024 * 1024))
@@ -152,11 +152,11 @@ async def test_a_compressed_body_is_never_inflated() -> None:
 
 
 def test_a_slow_reader_is_not_disconnected() -> None:
-    readers, wire = server.Readers(), StalledTransport()
+    readers, wire = server.StalledReaders(), StalledTransport()
     for size_bytes in (9, 9, 9, 8, 8, 8, 8, 0, 8, 8, 8, 8):
         wire.size_bytes = size_bytes
-        assert readers.stuck([wire]) == []
-    assert readers.stuck([wire]) == [wire]
+        assert readers.find([wire]) == []
+    assert readers.find([wire]) == [wire]
 
 
 class StalledTransport(asyncio.WriteTransport):

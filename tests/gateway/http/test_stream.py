@@ -140,10 +140,10 @@ async def test_a_slow_reader_delays_no_other_and_misses_nothing(admin: Admin) ->
 
 
 async def test_an_idle_stream_sends_comments(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_streams, "_LOOK_S", 0.001)
+    monkeypatch.setattr(event_streams, "_CHECK_S", 0.001)
     topic = await admin.topic()
     async with following(admin.http, f"/topics/{topic}/stream") as events:
-        assert await events.answer.content.readline() == b": still here\n"
+        assert await events.answer.content.readline() == b": keep-alive\n"
 
 
 async def test_a_deleted_topic_ends_its_streams_with_a_problem(admin: Admin) -> None:
@@ -168,7 +168,7 @@ async def test_an_invalid_stream_gets_an_ordinary_error_response(admin: Admin) -
 
 
 async def test_disconnected_readers_are_noticed(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_streams, "_LOOK_S", 0.001)
+    monkeypatch.setattr(event_streams, "_CHECK_S", 0.001)
     topic = await admin.topic()
     before = set(admin.broker.connections)
     async with following(admin.http, f"/topics/{topic}/stream"):
@@ -178,7 +178,7 @@ async def test_disconnected_readers_are_noticed(admin: Admin, monkeypatch: pytes
 
 
 async def test_the_streams_of_one_reader_are_limited(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "STREAMS_OF_ONE_MAX", 1)
+    monkeypatch.setattr(stream, "STREAMS_PER_USER_MAX", 1)
     path = f"/topics/{await admin.topic()}/stream"
     async with (
         admin_of(admin.broker) as url,

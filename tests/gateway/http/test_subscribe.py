@@ -32,7 +32,7 @@ async def test_a_page_of_another_site_cannot_open_a_websocket(admin: Admin) -> N
 async def test_the_subscriptions_of_one_reader_are_limited(
     admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscribe, "SUBSCRIPTIONS_OF_ONE_MAX", 0)
+    monkeypatch.setattr(subscribe, "SUBSCRIPTIONS_PER_USER_MAX", 0)
     async with admin_of(admin.broker) as url, aiohttp.ClientSession(url) as http:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await http.ws_connect("/groups/g/subscribe?topics=t")

@@ -165,7 +165,7 @@ async def test_an_invalid_message_is_answered_and_the_subscription_continues(adm
             await member.socket.send_str(text)
             assert (await member.until("problem"))["problem"]["status"] == 400
         await member.socket.send_bytes(b"\0")
-        assert "JSON texts" in (await member.until("problem"))["problem"]["detail"]
+        assert "must be a JSON text" in (await member.until("problem"))["problem"]["detail"]
         refused = await member.commit((topic, 7, 0))
         assert "not assigned to this member" in refused["offsets"][0]["error"]["detail"]
         await member.until_assigned(1)

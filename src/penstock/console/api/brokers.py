@@ -5,8 +5,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from penstock.client.aio import ANY, Client, ClientError
-from penstock.console.kafka.places import Described, describe
-from penstock.console.kafka.sizes import LogDirs, log_dirs
+from penstock.console.kafka.log_sizes import LogDirs, log_dirs
+from penstock.console.kafka.topics import Described, describe
 from penstock.console.refusals import of_failure, refusal, words_of
 from penstock.console.web import CLIENT, answer
 from penstock.protocol.messages import describe_cluster, describe_quorum

@@ -1,4 +1,4 @@
-"""Settings of topics and brokers: shown with where they come from, changed, put back to their defaults."""
+"""Settings of topics and brokers: shown with their sources, changed, reset."""
 
 from typing import Any, Final
 
@@ -63,7 +63,7 @@ async def change_settings(request: web.Request) -> web.Response:
     kind, name = resource_of(request)
     wanted = await body_of(request, Changes)
     if not wanted.set and not wanted.reset:
-        raise bad_request("Nothing was to be changed.")
+        raise bad_request("The request changes nothing.")
     changes = [
         *(
             altering.AlterableConfig(name=key, config_operation=_SET, value=value)

@@ -7,7 +7,7 @@ from aiohttp import web
 from penstock.client.aio import ANY, Client
 from penstock.client.damage import damage_in
 from penstock.client.disks import disks_in, log_dirs_request, state_request
-from penstock.console.kafka.places import ask_each
+from penstock.console.kafka.topics import ask_each
 from penstock.console.web import CLIENT, answer
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest
 

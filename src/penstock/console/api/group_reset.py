@@ -9,7 +9,7 @@ from penstock.client.aio import EARLIEST, LATEST, TopicPartition
 from penstock.client.positions import End, Offset, Position, Start, Time, first_offsets
 from penstock.console.api.groups import require_empty
 from penstock.console.api.share_groups import SHARE, known_offsets, start_at, starts_of
-from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
+from penstock.console.kafka.topics import describe_topic, leaders_of, offsets_at
 from penstock.console.refusals import bad_request, check
 from penstock.console.web import CLIENT, answer, body_of
 

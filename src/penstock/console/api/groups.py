@@ -15,7 +15,7 @@ from penstock.client.aio import (
 )
 from penstock.console.api.share_groups import SHARE, known_offsets, of_first_group, starts_of
 from penstock.console.broker_errors import NOT_FOUND
-from penstock.console.kafka.places import ask_each, describe, leaders_of, offsets_at
+from penstock.console.kafka.topics import ask_each, describe, leaders_of, offsets_at
 from penstock.console.refusals import Refused, check
 from penstock.console.web import CLIENT, answer
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -30,7 +30,7 @@ from penstock.protocol.messages.list_groups import ListedGroup, ListGroupsReques
 
 _VERSION_SIZE: Final = 2  # an assignment begins with its version; its first field is the same in all of them
 _NO_SUCH_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
-_NOBODY: Final = ("Empty", "Dead", "")
+_EMPTY_STATES: Final = ("Empty", "Dead", "")
 
 
 async def list_groups(request: web.Request) -> web.Response:
@@ -106,7 +106,7 @@ def offset_row(
 
 
 async def described_group(client: Client, name: str) -> dict[str, Any]:
-    """State and members, of a group of whatever protocol."""
+    """Describe the state and members of a group of any protocol."""
     for kind, message in (
         ("consumer", consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[name])),
         (SHARE, share_group_describe.ShareGroupDescribeRequest(group_ids=[name])),
@@ -118,7 +118,7 @@ async def described_group(client: Client, name: str) -> dict[str, Any]:
 
 
 async def _newer_group(client: Client, name: str, kind: str, message: Any) -> dict[str, Any] | None:
-    """A group of KIP-848 or KIP-932; None when it is none, or when the brokers know no such groups."""
+    """Describe a group of KIP-848 or KIP-932; None for other groups, and for brokers without them."""
     try:
         response = await client.request(coordinator_of_group(name), message, error_of=of_first_group)
     except UnsupportedApi:
@@ -185,8 +185,8 @@ def classic_member(member: describe_groups.DescribedGroupMember) -> dict[str, An
 async def require_empty(client: Client, name: str, what: str) -> str:
     """Raise `Refused` while the group has members, which would overwrite the change. Returns the group's type."""
     group = await described_group(client, name)
-    if group["members"] or group["state"] not in _NOBODY:
-        who = ", ".join(sorted({str(member["clientId"]) for member in group["members"]})[:3]) or "someone"
+    if group["members"] or group["state"] not in _EMPTY_STATES:
+        who = ", ".join(sorted({str(member["clientId"]) for member in group["members"]})[:3]) or "unknown"
         raise Refused(
             409,
             "NON_EMPTY_GROUP",

@@ -9,7 +9,7 @@ from aiohttp import web
 from penstock.client.aio import Client, TopicPartition
 from penstock.console.avro_process import decode_in_process
 from penstock.console.broker_errors import NOT_FOUND
-from penstock.console.kafka.reading import read_on, read_range
+from penstock.console.kafka.reading import fetch_from, read_range
 from penstock.console.paging import Page, format_cursor, newest_first, oldest_first, parse_cursor
 from penstock.console.positions import Bounds, Where, bounds_of, clamped, first_offsets, parse_where
 from penstock.console.record_view import WHOLE_BYTES_MAX, record_view
@@ -19,7 +19,7 @@ from penstock.protocol.records.record import Record
 
 _LIMIT: Final = 50
 _LIMIT_MAX: Final = 500
-_WIDER: Final = 4  # by how much a window is widened that compaction has left too few records in
+_WIDER: Final = 4  # factor by which a window grows when compaction left too few records in it
 _WINDOWS_MAX: Final = 8
 
 
@@ -53,7 +53,7 @@ async def _forward(client: Client, topic: str, bounds: Bounds, starts: Mapping[i
 
 
 async def newest(client: Client, topic: str, limit: int) -> Page:
-    """The youngest messages of a topic, for other pages that show some."""
+    """Return the newest messages of a topic, for other pages."""
     bounds = await bounds_of(client, topic, Where())
     return await _backward(client, topic, bounds, bounds.ends, limit)
 
@@ -87,7 +87,7 @@ async def _backward(
 async def _record(request: web.Request) -> tuple[int, Record]:
     topic = request.match_info["topic"]
     partition, offset = int(request.match_info["partition"]), int(request.match_info["offset"])
-    fetched = await read_on(request[CLIENT], topic, {partition: offset})
+    fetched = await fetch_from(request[CLIENT], topic, {partition: offset})
     record = next((each for found in fetched.values() for each in found.records), None)
     if record is None or record.offset != offset:
         where = TopicPartition(topic, partition)

@@ -1,4 +1,4 @@
-"""The overview: counts of everything, and how far each topic has been written. The page makes rates of two answers."""
+"""The overview: counts, and the end offsets and sizes of topics. The page computes rates from two responses."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 from aiohttp import web
 
 from penstock.client.aio import LATEST, TopicPartition
-from penstock.console.kafka.places import (
+from penstock.console.kafka.log_sizes import leader_sizes, log_dirs
+from penstock.console.kafka.topics import (
     Described,
     DescribedTopic,
     Offsets,
@@ -15,7 +16,6 @@ from penstock.console.kafka.places import (
     leaders_of,
     offsets_at,
 )
-from penstock.console.kafka.sizes import leader_sizes, log_dirs
 from penstock.console.web import CLIENT, answer
 from penstock.protocol.messages.list_groups import ListGroupsRequest
 
@@ -56,7 +56,7 @@ def topic_facts(topic: DescribedTopic, ends: Offsets, sizes: dict[TopicPartition
 
 
 def counts(described: Described) -> dict[str, int]:
-    """Topics, partitions, and those that are not as they should be. Pure."""
+    """Count topics, partitions, and partitions that are under-replicated or offline. Pure."""
     partitions = [partition for topic in described.topics for partition in topic.partitions]
     return {
         "topicCount": sum(not topic.is_internal for topic in described.topics),

@@ -16,7 +16,7 @@ from penstock.client.aio import EARLIEST, LATEST, Client, TopicPartition
 from penstock.console.api.messages import newest
 from penstock.console.broker_errors import NOT_FOUND
 from penstock.console.kafka.counting import count_records
-from penstock.console.kafka.places import Described, ask_each, describe, leaders_of, offsets_at
+from penstock.console.kafka.topics import Described, ask_each, describe, leaders_of, offsets_at
 from penstock.console.pipeline_status import read_statuses
 from penstock.console.record_view import record_view
 from penstock.console.refusals import Refused

@@ -1,4 +1,4 @@
-"""Share groups (KIP-932): where they start and what they are not done with, and how they are started elsewhere."""
+"""Share groups (KIP-932): their start offsets and lag, and how the offsets are reset."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

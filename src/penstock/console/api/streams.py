@@ -1,6 +1,6 @@
 """Event streams: messages as they arrive (`tail`), and a search (`search`).
 
-`tail`: `begun`, then `records` with what arrived; more than a browser can show is counted as `skipped`.
+`tail`: `begun`, then `records` with new messages; those beyond what a browser can show are counted as `skipped`.
 `search`: `match` with records, `progress`, and `done` with the reason why it ended. Closing the stream ends either.
 """
 
@@ -13,7 +13,7 @@ from aiohttp import web
 from penstock.client.aio import Client
 from penstock.console.access import ACCESS, COOKIE
 from penstock.console.events import Events, event
-from penstock.console.kafka.reading import read_on
+from penstock.console.kafka.reading import fetch_from
 from penstock.console.positions import Where, bounds_of, first_offsets, parse_where
 from penstock.console.record_view import record_view
 from penstock.console.refusals import bad_request
@@ -38,7 +38,7 @@ async def tail(request: web.Request) -> web.StreamResponse:
 
 
 def still_allowed(request: web.Request) -> Callable[[], None]:
-    """A check that raises `Refused` once the stream's user is logged out."""
+    """Return a check that raises `Refused` once the stream's user is logged out."""
     access, token = request.app[ACCESS], request.cookies.get(COOKIE)
     return lambda: access.check(token)
 
@@ -46,11 +46,11 @@ def still_allowed(request: web.Request) -> Callable[[], None]:
 async def _follow(
     events: Events, client: Client, topic: str, where: Where, check: Callable[[], None]
 ) -> None:
-    """Runs until the browser has gone."""
+    """Send new messages until the browser disconnects."""
     positions = dict((await bounds_of(client, topic, where)).ends)
     await events.send(event("begun", None, {"partitions": len(positions)}))
     while True:
-        fetched = await read_on(client, topic, positions, wait_ms=_WAIT_MS)
+        fetched = await fetch_from(client, topic, positions, wait_ms=_WAIT_MS)
         check()
         arrived = [(p, record) for p, each in fetched.items() for record in each.records]
         positions.update({p: each.next_offset for p, each in fetched.items()})
@@ -78,27 +78,25 @@ async def search(request: web.Request) -> web.StreamResponse:
 
 async def _scan(events: Events, client: Client, topic: str, scan: Scan, check: Callable[[], None]) -> None:
     while (wanted := scan.wanted()) and scan.reason is None:
-        fetched = await read_on(client, topic, wanted, bytes_max=_SCAN_BYTES_MAX)
+        fetched = await fetch_from(client, topic, wanted, bytes_max=_SCAN_BYTES_MAX)
         check()
         if all(each.next_offset == wanted[p] for p, each in fetched.items()):
-            break  # what is there is not committed yet
+            break  # the rest is not committed yet
         matches = [
             record_view(partition, record)
             for partition, each in fetched.items()
-            for record in scan.taken(partition, each)
+            for record in scan.matches_in(partition, each)
         ]
         if matches:
             await events.send(event("match", None, matches))
         await events.send(event("progress", None, scan.progress()))
-    await events.send(
-        event("done", None, {**scan.progress(), "reason": scan.reason or "Everything was searched"})
-    )
+    await events.send(event("done", None, {**scan.progress(), "reason": scan.reason or "Search complete"}))
 
 
 def _needle(request: web.Request) -> Needle:
     text, field = request.query.get("text", ""), request.query.get("field", "any")
     if not text:
-        raise bad_request("There is nothing to search for.")
+        raise bad_request("text is empty: give the text to search for.")
     if field not in ("any", "key", "value"):
         raise bad_request("field must be any, key or value.")
     return Needle(text, field)

@@ -1,4 +1,4 @@
-"""Topics: listed, described, made, deleted, given more partitions."""
+"""Topics: listed, described, created, deleted, extended by partitions."""
 
 import asyncio
 from typing import Any, Final
@@ -7,7 +7,8 @@ import msgspec
 from aiohttp import web
 
 from penstock.client.aio import CONTROLLER, EARLIEST, LATEST, TopicPartition
-from penstock.console.kafka.places import (
+from penstock.console.kafka.log_sizes import leader_sizes, log_dirs
+from penstock.console.kafka.topics import (
     DEADLINE_MS,
     DescribedTopic,
     Offsets,
@@ -16,7 +17,6 @@ from penstock.console.kafka.places import (
     leaders_of,
     offsets_at,
 )
-from penstock.console.kafka.sizes import leader_sizes, log_dirs
 from penstock.console.refusals import check, words_of
 from penstock.console.web import CLIENT, answer, body_of
 from penstock.protocol.messages import create_partitions, create_topics, delete_topics

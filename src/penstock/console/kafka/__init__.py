@@ -1,1 +1,1 @@
-"""Queries of the pages to a cluster, each in as few requests as possible."""
+"""Requests to the cluster that several pages share, each in as few round trips as possible."""

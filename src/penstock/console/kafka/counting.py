@@ -43,7 +43,7 @@ async def count_records(client: Client, where: TopicPartition, start: int, end: 
         records += sum(batch.header.record_count for batch in found)
         following = next_offset_after(batches)
         if following is None or following <= offset:
-            break  # what is there is not committed yet
+            break  # the rest is not committed yet
         read_bytes += len(batches)
         offset = following
     return Count(records=records, is_exact=True)

@@ -9,13 +9,13 @@ from penstock.client.aio import Client, FetchedPartition, FetchLimits, TopicPart
 from penstock.console.refusals import check
 from penstock.protocol.records.record import Record
 
-# Small enough that decoding one answer holds up no one for long: the console may run on a broker's own loop.
+# Small, so that decoding one response does not block the loop for long: it may be a broker's own.
 _PARTITION_BYTES_MAX: Final = 256 * 1024
-_GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
+_RANGE_BYTES_MAX: Final = 32 * 1024 * 1024
 _ROUNDS_MAX: Final = 500
 
 
-async def read_on(
+async def fetch_from(
     client: Client,
     topic: str,
     positions: Mapping[int, int],
@@ -23,7 +23,7 @@ async def read_on(
     wait_ms: int = 0,
     bytes_max: int = 1024 * 1024,
 ) -> dict[int, FetchedPartition]:
-    """As much as one fetch to each leader brings. With `wait_ms` the client must be a branch."""
+    """Fetch once from each leader. With `wait_ms` the client must be a branch."""
     limits = FetchLimits(
         wait_ms=wait_ms,
         bytes_max=bytes_max,
@@ -38,25 +38,25 @@ async def read_on(
     return {where.partition: found for where, found in fetched.items()}
 
 
-class Gathered(msgspec.Struct, kw_only=True):
-    """Records of a partition, and up to where it was read."""
+class PartitionRead(msgspec.Struct, kw_only=True):
+    """Records of a partition, and the offset up to which it was read."""
 
     records: list[Record]
     position: int
 
 
-class Gathering(msgspec.Struct, kw_only=True):
-    """`is_whole` when every partition was read as far as was asked for; else there were too many bytes."""
+class RangeRead(msgspec.Struct, kw_only=True):
+    """`is_whole` unless a byte limit ended the read early."""
 
-    partitions: dict[int, Gathered]
+    partitions: dict[int, PartitionRead]
     is_whole: bool
 
 
 async def read_range(
     client: Client, topic: str, starts: Mapping[int, int], ends: Mapping[int, int], count: int
-) -> Gathering:
+) -> RangeRead:
     """Up to `count` records of each partition from its start on, none at or beyond its end."""
-    found = {partition: Gathered(records=[], position=start) for partition, start in starts.items()}
+    found = {partition: PartitionRead(records=[], position=start) for partition, start in starts.items()}
     for _ in range(_ROUNDS_MAX):
         wanted = {
             partition: each.position
@@ -64,23 +64,23 @@ async def read_range(
             if each.position < ends[partition] and len(each.records) < count
         }
         if not wanted:
-            return Gathering(partitions=found, is_whole=True)
-        fetched = await read_on(client, topic, wanted)
+            return RangeRead(partitions=found, is_whole=True)
+        fetched = await fetch_from(client, topic, wanted)
         if all(each.next_offset == wanted[partition] for partition, each in fetched.items()):
-            return Gathering(partitions=found, is_whole=True)  # what is there is not committed yet
+            return RangeRead(partitions=found, is_whole=True)  # the rest is not committed yet
         for partition, each in fetched.items():
-            take(found[partition], each, ends[partition], count)
-        if sum(map(size_bytes, found.values())) > _GATHERED_BYTES_MAX:
+            append_fetched(found[partition], each, ends[partition], count)
+        if sum(map(size_bytes, found.values())) > _RANGE_BYTES_MAX:
             break
-    return Gathering(partitions=found, is_whole=False)
+    return RangeRead(partitions=found, is_whole=False)
 
 
-def size_bytes(gathered: Gathered) -> int:
-    return sum(len(record.key or b"") + len(record.value or b"") for record in gathered.records)
+def size_bytes(read: PartitionRead) -> int:
+    return sum(len(record.key or b"") + len(record.value or b"") for record in read.records)
 
 
-def take(into: Gathered, fetched: FetchedPartition, end: int, count: int) -> None:
-    """Add what was fetched, up to `count` records and not beyond `end`. Pure."""
+def append_fetched(into: PartitionRead, fetched: FetchedPartition, end: int, count: int) -> None:
+    """Append fetched records, up to `count` records and not beyond `end`. Pure."""
     for record in fetched.records:
         if record.offset >= end:
             break

@@ -1,4 +1,4 @@
-"""The admin port's connection to the cluster: the listener of its own broker, and the TLS trust."""
+"""How the admin port connects to the cluster: a listener of its own broker, and the TLS context."""
 
 import ssl
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ def kafka_access(config: BrokerConfig, advertised: Mapping[str, Endpoint]) -> Ka
     protocol = endpoint.security_protocol
     return KafkaAccess(
         bootstrap=((endpoint.host, endpoint.port),),
-        wants_login=protocol.startswith("SASL_"),
-        tls=trusting(config, endpoint.name) if protocol.endswith("SSL") else None,
+        needs_login=protocol.startswith("SASL_"),
+        tls=trust_context(config, endpoint.name) if protocol.endswith("SSL") else None,
     )
 
 
-def trusting(config: BrokerConfig, listener: str) -> ssl.SSLContext:
-    """Trusts the brokers' trust store; without one, this broker's own certificate.
+def trust_context(config: BrokerConfig, listener: str) -> ssl.SSLContext:
+    """Build a TLS context that trusts the brokers' trust store, or without one this broker's own certificate.
 
     This broker's key is left out: otherwise every request would act as the broker.
     """

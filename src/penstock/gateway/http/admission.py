@@ -28,24 +28,24 @@ _FULL: Final = (
 
 
 class Admission:
-    def __init__(self, clock: Clock, *, in_all_max: int, of_address_max: int) -> None:
-        self._in_all_max = in_all_max
-        self._of_address_max = of_address_max
+    def __init__(self, clock: Clock, *, total_max: int, per_address_max: int) -> None:
+        self._total_max = total_max
+        self._per_address_max = per_address_max
         self._refusals = LogLimiter(clock)
         self._admitted: Counter[str] = Counter()
         self._admitted_count = 0
-        self._reserve: dict[Visitor, None] = {}  # in the order in which they came
+        self._reserve: dict[Visitor, None] = {}  # in the order of arrival
 
     def has_reserved(self, handler: asyncio.BaseProtocol) -> bool:
         return any(each.handler is handler for each in self._reserve)
 
     def take(self, visitor: "Visitor") -> str | None:
         """Count a connection and return None, or return the limit that it exceeds."""
-        if self._admitted_count >= self._in_all_max:
-            return f"there are {self._in_all_max} connections already"
-        if self._admitted[visitor.address] >= self._of_address_max:
+        if self._admitted_count >= self._total_max:
+            return f"there are {self._total_max} connections already"
+        if self._admitted[visitor.address] >= self._per_address_max:
             return (
-                f"it has {self._of_address_max} connections already (penstock.admin.max.connections.per.ip)"
+                f"it has {self._per_address_max} connections already (penstock.admin.max.connections.per.ip)"
             )
         self._admitted[visitor.address] += 1
         self._admitted_count += 1

@@ -1,6 +1,6 @@
-"""The web application of the admin port: parts put together, and what holds for all of them.
+"""The web application of the admin port: the middleware and the responses that all its parts share.
 
-A part is a module with `routes(app, …)`, which adds its routes, and `PATHS`, which describes them in OpenAPI's words.
+A part is a module with `routes(app, …)`, which adds its routes, and `PATHS`, which describes them for OpenAPI.
 """
 
 import logging
@@ -52,7 +52,7 @@ def operation(
     parameters: Iterable[str] = (),
     is_open: bool = False,
 ) -> dict[str, Any]:
-    """One operation in OpenAPI's words; one that `is_open` needs no login."""
+    """Describe one operation for OpenAPI; one that `is_open` needs no login."""
     described = {"operationId": operation_id, "summary": summary, "responses": responses}
     if is_open:
         described["security"] = []
@@ -61,7 +61,7 @@ def operation(
 
 
 def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
-    """An application without routes; `hosts` are the names it may be reached under, see `guard`."""
+    """An application without routes; `hosts` are the host names that it accepts, see `guard`."""
     allowed = frozenset(each.lower() for each in hosts)
     failures = FailureLog(clock)
 
@@ -82,10 +82,10 @@ def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
                 )
                 if isinstance(failure, ConnectionError):
                     raise  # the client has gone
-                problem = problems.bad_request("The body was cut off, or is not what the headers say.")
+                problem = problems.bad_request("The request body was cut off, or does not match its headers.")
             if problem is None:
                 failures.log("the admin port", request, failure)
-                problem = Problem(500, "The broker has made a mistake, and its log says which.")
+                problem = Problem(500, "Unhandled error in the broker: see its log.")
             response = problem_response(problem)
         if not response.prepared:
             for name, value in _HEADERS.items():
@@ -98,14 +98,12 @@ def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
 def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
     """Errors of aiohttp itself."""
     if error.status == broker_errors.NOT_FOUND:
-        return Problem(
-            error.status, f"There is nothing at {request.path}: /openapi.json names what there is."
-        )
+        return Problem(error.status, f"There is no {request.path}: /openapi.json lists all paths.")
     if error.status == broker_errors.TOO_LARGE:
         return guard.too_large()
     if isinstance(error, web.HTTPMethodNotAllowed):
         methods = ", ".join(sorted(error.allowed_methods))
-        return Problem(error.status, f"{request.path} takes {methods}, not {request.method}.")
+        return Problem(error.status, f"{request.path} accepts {methods}, not {request.method}.")
     return Problem(error.status, error.reason)
 
 

@@ -1,4 +1,4 @@
-"""The admin port of one broker, put together from its parts; loaded with the first visitor (see `port`)."""
+"""The admin port of one broker, put together from its parts; loaded with the first connection (see `port`)."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ async def serve(broker: Broker, listening: socket.socket) -> AdminServer:
         application(broker),
         listening,
         clock=services.clock,
-        connections_of_address_max=services.config[ADMIN_MAX_CONNECTIONS_PER_IP],
+        connections_per_ip_max=services.config[ADMIN_MAX_CONNECTIONS_PER_IP],
     )
 
 
@@ -76,14 +76,14 @@ def _console(app: web.Application, access: KafkaAccess, config: BrokerConfig) ->
     settings = console.ConsoleSettings(
         connection=ClientSettings(bootstrap_servers=access.bootstrap),
         security=Security(tls=access.tls),
-        needs_login=access.wants_login,
+        needs_login=access.needs_login,
         allowed_hosts=allowed_hosts(config),
     )
     console.routes(app, settings)
 
 
 def allowed_hosts(config: BrokerConfig) -> frozenset[str]:
-    """The names that belong to this broker, and those that were allowed."""
+    """The host names of this broker, and the configured ones."""
     own = admin_address(config[ADMIN_LISTENER])
     names = {
         *config[ADMIN_ALLOWED_HOSTS],

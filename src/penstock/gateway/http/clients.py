@@ -34,12 +34,12 @@ log = logging.getLogger(__name__)
 CLIENTS_MAX: Final = 256
 IDLE_MS: Final = 60_000
 _DEADLINE_MS: Final = 20_000  # retries end before most HTTP clients give up
-_LOGIN_WORDS: Final = "Send a user and password (Authorization: Basic) or a token (Authorization: Bearer)."
+_LOGIN_HINT: Final = "Send a user and password (Authorization: Basic) or a token (Authorization: Bearer)."
 
 
 class KafkaAccess(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap: tuple[tuple[str, int], ...]
-    wants_login: bool = False
+    needs_login: bool = False
     tls: ssl.SSLContext | None = None
 
 
@@ -52,7 +52,7 @@ async def log_in(client: Client) -> None:
     await client.metadata([])
 
 
-class _Kept:
+class _CachedClient:
     __slots__ = ("client", "is_logged_in", "logging_in", "stored", "unused_since_ms", "users")
 
     def __init__(self, client: Client, stored: object) -> None:
@@ -78,7 +78,7 @@ class Clients:
         self._log_in = log_in
         self._limit = LoginLimit(clock)
         self._refusals = LogLimiter(clock)
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _CachedClient] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class Clients:
 
     @contextlib.asynccontextmanager
     async def lent(self, authorization: str | None, address: str | None) -> AsyncIterator[Client]:
-        """The client of the user that this header names, for a request from `address`.
+        """Lend the client of the user that this header names, for a request from `address`.
 
         Raises `Problem` for an invalid header or too many failed logins of the address, and `AuthenticationFailed`.
         """
@@ -98,17 +98,17 @@ class Clients:
             kept = None
         if kept is None:
             await self._make_room()
-            kept = self._kept[key] = _Kept(self._client(security), stored)
+            kept = self._kept[key] = _CachedClient(self._client(security), stored)
         kept.users += 1
         try:
-            if self._access.wants_login:
+            if self._access.needs_login:
                 await self._logged_in(kept, address or "")
             yield kept.client
         except AuthenticationFailed:
             kept.is_logged_in = False
             raise
         finally:
-            if self._access.wants_login and not kept.is_logged_in and self._kept.get(key) is kept:
+            if self._access.needs_login and not kept.is_logged_in and self._kept.get(key) is kept:
                 del self._kept[
                     key
                 ]  # the next request logs in again: the user may have been created meanwhile
@@ -119,7 +119,7 @@ class Clients:
             elif self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep(), name="idle-gateway-clients")
 
-    async def _logged_in(self, kept: _Kept, address: str) -> None:
+    async def _logged_in(self, kept: _CachedClient, address: str) -> None:
         async with kept.logging_in:
             if kept.is_logged_in:
                 return
@@ -139,9 +139,9 @@ class Clients:
             retry_after_s=wait_s,
         )
 
-    def who(self, authorization: str | None, address: str | None) -> str:
-        """A name for each user, or for each address where there is no login. Raises `Problem`."""
-        if not self._access.wants_login:
+    def user_key(self, authorization: str | None, address: str | None) -> str:
+        """Return a key for the user, or for the address where there is no login. Raises `Problem`."""
+        if not self._access.needs_login:
             return address or ""
         key, security = self._identified(authorization)
         return user_of(security) or key
@@ -160,10 +160,10 @@ class Clients:
             await each.client.close()
 
     def _identified(self, authorization: str | None) -> tuple[str, Security]:
-        if not self._access.wants_login:
+        if not self._access.needs_login:
             return "", Security(tls=self._access.tls)
         if authorization is None:
-            raise Problem(UNAUTHORIZED, f"This cluster requires a login. {_LOGIN_WORDS}")
+            raise Problem(UNAUTHORIZED, f"This cluster requires a login. {_LOGIN_HINT}")
         return authorization, credentials(authorization, self._access.tls)
 
     def _client(self, security: Security) -> Client:
@@ -205,4 +205,4 @@ def credentials(authorization: str, tls: ssl.SSLContext | None) -> Security:
             username, colon, password = base64.b64decode(rest.strip(), validate=True).decode().partition(":")
             if colon and username:
                 return with_password(username, password, tls)
-    raise Problem(UNAUTHORIZED, f"The Authorization header cannot be read. {_LOGIN_WORDS}")
+    raise Problem(UNAUTHORIZED, f"The Authorization header cannot be read. {_LOGIN_HINT}")

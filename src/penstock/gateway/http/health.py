@@ -1,7 +1,7 @@
 """Liveness and readiness.
 
-`/healthz` answers as long as the process and its event loop do: restart what does not. `/readyz` is 200 while the
-broker has caught up with the cluster's metadata, is registered, and is not fenced: else send clients elsewhere.
+`/healthz` responds while the process and its event loop are alive. `/readyz` is 200 while the broker has caught up with
+the cluster's metadata, is registered, and is not fenced.
 
 A broker whose disk is full is `degraded` and still 200: it serves readers, commits their offsets and deletes topics,
 which is how space is freed. With 503 Kubernetes would remove it from its service. So is a broker with
@@ -30,7 +30,7 @@ PATHS: Final[Paths] = {
         "get": operation(
             "health",
             "Whether the process and its event loop are alive",
-            {"200": content("They are", "Status")},
+            {"200": content("The process is alive", "Status")},
             is_open=True,
         )
     },
@@ -39,7 +39,7 @@ PATHS: Final[Paths] = {
             "readiness",
             "Whether the broker serves clients: caught up, registered, not fenced",
             {
-                "200": content("The broker serves clients; `degraded`: not all they ask for", "Status"),
+                "200": content("The broker serves clients; `degraded`: with restrictions", "Status"),
                 "503": PROBLEM,
             },
             is_open=True,

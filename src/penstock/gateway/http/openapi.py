@@ -1,4 +1,4 @@
-"""`/openapi.json`: what is offered, in OpenAPI 3.1. Made of the `PATHS` of the parts that are served."""
+"""`/openapi.json`: the OpenAPI 3.1 document, built from the `PATHS` of the parts that are served."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -45,7 +45,7 @@ def described(parts: Iterable[Paths]) -> dict[str, Any]:
         "info": {
             "title": "Penstock",
             "version": "1",
-            "description": "Health, metrics and HTTP gateways of a broker. Requests act as the user they name.",
+            "description": "Health, metrics and HTTP gateways of a broker. Requests act as the user who logs in.",
         },
         "paths": paths,
         "components": {
@@ -83,45 +83,45 @@ def _list(items: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 _STRING: Final = {"type": "string"}
 _INTEGER: Final = {"type": "integer"}
 _QUERY: Final = {
-    "partition": (_STRING, "Partitions to read, like 0,1; all when left out"),
+    "partition": (_STRING, "Partitions to read, like 0,1; all by default"),
     "partitions": (_STRING, "The same as `partition`"),
     "offset": (
         {"type": "string", "default": "earliest"},
-        "Where to begin: an offset, earliest, latest, or -n for the last n records of each partition",
+        "Start at: an offset, earliest, latest, or -n for the last n records of each partition",
     ),
-    "time": (_STRING, "Begin with the first record that is not older: milliseconds since 1970 or ISO 8601"),
+    "time": (_STRING, "Start at the first record that is not older: milliseconds since 1970 or ISO 8601"),
     "positions": (
         _STRING,
-        "Where to begin in each partition: the `next` of an earlier answer, like 0:17,1:3",
+        "Start position of each partition: the `next` of an earlier answer, like 0:17,1:3",
     ),
-    "limit": (_integer(1, 10_000, 100), "How many records at most"),
-    "timeout_ms": (_integer(0, 30_000, 0), "How long to wait when there is no record yet"),
+    "limit": (_integer(1, 10_000, 100), "Maximum number of records"),
+    "timeout_ms": (_integer(0, 30_000, 0), "Time to wait if there is no record yet"),
     "isolation": (
         _one_of(ISOLATIONS),
-        "read_committed leaves out records of transactions that are open or were aborted",
+        "read_committed omits records of open and aborted transactions",
     ),
-    "format": (_one_of(FORMS), "How keys and values are shown; what cannot be shown so comes in base64"),
+    "format": (_one_of(FORMS), "Format of keys and values; bytes that do not fit it are given in base64"),
     "from": (
         _STRING,
         (
-            "Where to begin: start (or earliest), end (or latest), an offset, -n for the last n records of each "
-            "partition, -15m for 15 minutes ago, or a time as ISO 8601 or milliseconds since 1970. A stream begins at "
-            "the end without it"
+            "Start at: start (or earliest), end (or latest), an offset, -n for the last n records of each "
+            "partition, -15m for 15 minutes ago, or a time as ISO 8601 or milliseconds since 1970. A stream starts at "
+            "the end by default"
         ),
     ),
     "last_event_id": (_STRING, "The same as the header Last-Event-ID"),
     "topics": (_STRING, "Topics to consume, like a,b"),
     "reset": (
         _one_of(("latest", "earliest", "none")),
-        "Where to begin in a partition in which the group has no offset",
+        "Start position in a partition without a committed offset",
     ),
     "window": (
         _integer(1, 10_000, 1_000),
-        "How many records are sent before some of them are committed or acknowledged",
+        "Maximum number of records that are sent and not yet committed or acknowledged",
     ),
     "max_processing_ms": (
         _integer(1, 3_600_000, 300_000),
-        "After so long with a full window and no acknowledgement the group removes this member",
+        "The group removes this member when its window is full for this long without an acknowledgement",
     ),
 }
 
@@ -135,13 +135,13 @@ _PARAMETERS: Final[Mapping[str, Any]] = {
     "topic": _parameter("path", "topic", _STRING, "The topic's name"),
     "group": _parameter("path", "group", _STRING, "The consumer group's name"),
     "Last-Event-ID": _parameter(
-        "header", "Last-Event-ID", _STRING, "The id of the last event that was seen; wins over `from`"
+        "header", "Last-Event-ID", _STRING, "The id of the last event received; overrides `from`"
     ),
     **{name: _parameter("query", name, *rest) for name, rest in _QUERY.items()},
 }
 
 _BYTES: Final = {
-    "description": "A string stands for its UTF-8 bytes, null for none, anything else for its own JSON text"
+    "description": "A string means its UTF-8 bytes, null means null, any other value means its JSON text"
 }
 _BASE64: Final = {"type": "string", "contentEncoding": "base64"}
 _HEADERS: Final = _list(reference("schemas", "Header"))
@@ -173,7 +173,10 @@ _SCHEMAS: Final[Mapping[str, Any]] = {
                 ]
             },
             "partition": {"type": ["integer", "null"], "minimum": 0},
-            "timestamp": {"type": ["integer", "null"], "description": "Milliseconds; now when left out"},
+            "timestamp": {
+                "type": ["integer", "null"],
+                "description": "Milliseconds since 1970; now by default",
+            },
         },
         is_closed=True,
     ),
@@ -189,7 +192,7 @@ _SCHEMAS: Final[Mapping[str, Any]] = {
                         "error": reference("schemas", "Problem"),
                     }
                 ),
-                description="One for each record that was sent, in their order",
+                description="One for each record, in the order of the request",
             )
         },
         "records",

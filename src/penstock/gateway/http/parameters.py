@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from penstock.client.positions import is_number
 from penstock.gateway.http.problems import bad_request
 
-_FIRST_MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def no_others(query: Mapping[str, str], known: Sequence[str]) -> None:
-    """A misspelt name would silently do something else."""
+def check_names(query: Mapping[str, str], known: Sequence[str]) -> None:
+    """Reject unknown parameters: a misspelt one would be ignored silently."""
     for name in query:
         if name not in known:
-            raise bad_request(f"There is no parameter {name!r}: there are {', '.join(known)}.")
+            raise bad_request(f"Unknown parameter {name!r}: use {', '.join(known)}.")
 
 
 def integer(query: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
@@ -48,7 +48,7 @@ def time_ms(text: str, name: str) -> int:
         moment = dt.datetime.fromisoformat(text)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=dt.UTC)
-        if moment >= _FIRST_MOMENT:  # numbers below zero mean something else to brokers
+        if moment >= _EPOCH:  # brokers give negative timestamps a special meaning
             return int(moment.timestamp() * 1000)
     raise bad_request(
         f"{name} is {text!r}: it must be milliseconds since 1970 or a time like 2026-01-31T12:00:00Z."

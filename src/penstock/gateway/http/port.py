@@ -46,7 +46,7 @@ class AdminPort:
 
     @classmethod
     def bind(cls, config: BrokerConfig) -> "AdminPort | None":
-        """None where it is switched off, or where its default address is taken. Raises `AdminPortUnusable`."""
+        """None if it is disabled, or if its default address is in use. Raises `AdminPortUnusable`."""
         text = config[ADMIN_LISTENER]
         address = admin_address(text)
         if address is None:
@@ -86,11 +86,11 @@ class AdminPort:
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def start(self, serve: Serve) -> None:
-        """From now on the first connection has the server loaded by `serve`."""
+        """Load the server with `serve` when the first connection arrives."""
         self._serve = serve
-        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._visited)
+        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._on_first_connection)
 
-    def _visited(self) -> None:
+    def _on_first_connection(self) -> None:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._socket.fileno())
         self._loading = loop.create_task(self._load(), name="admin-port")

@@ -38,7 +38,7 @@ CONTENT_TYPE: Final = "application/problem+json"
 
 
 class Problem(Exception):
-    """Answered as it is; `more` are members of the document beside the usual ones."""
+    """An error response; `more` are additional members of the document."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ def of_failure(failure: BaseException) -> Problem | None:
             kafka_error=ErrorCode.SASL_AUTHENTICATION_FAILED.name,
         )
     if isinstance(failure, TimedOut):
-        return Problem(TIMED_OUT, f"{failure}. It may have happened all the same; {RETRY}.")
+        return Problem(TIMED_OUT, f"{failure}. The request may still have succeeded; {RETRY}.")
     if isinstance(failure, Disconnected):
         return Problem(UNAVAILABLE, f"{failure}; {RETRY}.")
     if isinstance(failure, ClientError | ProtocolError | CorruptRecords):

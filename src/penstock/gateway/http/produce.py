@@ -15,7 +15,7 @@ from penstock.client.aio import Client, Produced
 from penstock.console.broker_errors import UNAVAILABLE
 from penstock.gateway.http.app import CLIENTS, PROBLEM, Paths, content, json_response, operation
 from penstock.gateway.http.guard import BODY_BYTES_MAX
-from penstock.gateway.http.parameters import no_others
+from penstock.gateway.http.parameters import check_names
 from penstock.gateway.http.problems import Problem, of_code, of_failure
 from penstock.gateway.http.record_forms import read_body
 from penstock.protocol.errors import ErrorCode
@@ -57,7 +57,7 @@ class _InFlight:
     def room_for(self, request: web.Request) -> Iterator[None]:
         expected_bytes = min(request.content_length or BODY_BYTES_MAX, BODY_BYTES_MAX)
         if self.size_bytes + expected_bytes > _IN_FLIGHT_BYTES_MAX:
-            raise Problem(UNAVAILABLE, "Too much is being stored at once; try again in a moment.")
+            raise Problem(UNAVAILABLE, "Too many requests are being stored; try again in a moment.")
         self.size_bytes += expected_bytes
         try:
             yield
@@ -69,7 +69,7 @@ def routes(app: web.Application) -> None:
     in_flight = _InFlight()
 
     async def produce(request: web.Request) -> web.Response:
-        no_others(request.query, ())
+        check_names(request.query, ())
         topic = request.match_info["topic"]
         async with request.app[CLIENTS].lent(request.headers.get("Authorization"), request.remote) as client:
             await client.topic(topic)  # check topic and user before the body is read
@@ -91,7 +91,7 @@ async def _body(request: web.Request) -> bytes:
 async def _store(
     client: Client, topic: str, records: Sequence[tuple[int | None, NewRecord]]
 ) -> list[Produced | Problem]:
-    """By the partitions that were named; the outcomes in the order of the records."""
+    """Produce to the requested partitions; returns the outcomes in the order of the records."""
     shares: dict[int | None, list[int]] = {}
     for index, (partition, _) in enumerate(records):
         shares.setdefault(partition, []).append(index)

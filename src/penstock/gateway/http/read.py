@@ -1,4 +1,4 @@
-"""`GET /topics/{topic}/records`: some records, and the next positions.
+"""`GET /topics/{topic}/records`: read some records, and return the next positions.
 
 Begins at `offset` (a number, `earliest`, `latest`, or -n: the last n), at `time`, or at the `positions` that an earlier
 answer gave as `next`. Records of several partitions come in the order of their timestamps as far as each partition's
@@ -25,7 +25,7 @@ from penstock.client.aio import (
 from penstock.client.aio.reader import Reader
 from penstock.console.paging import Placed, merged
 from penstock.gateway.http.app import CLIENTS, PROBLEM, Paths, content, json_response, operation
-from penstock.gateway.http.parameters import integer, no_others, one_of, whole_number
+from penstock.gateway.http.parameters import check_names, integer, one_of, whole_number
 from penstock.gateway.http.positions import read_positions, write_positions
 from penstock.gateway.http.problems import bad_request
 from penstock.gateway.http.record_forms import FORMS, record_form
@@ -45,7 +45,7 @@ _LIMIT_DEFAULT: Final = 100
 _LIMIT_MAX: Final = 10_000
 _TIMEOUT_MS_MAX: Final = 30_000
 _BYTES_MAX: Final = 4 * 1024 * 1024
-_TURN: Final = 1_000
+_RECORDS_PER_YIELD: Final = 1_000
 
 PATHS: Final[Paths] = {
     "/topics/{topic}/records": {
@@ -65,7 +65,7 @@ def routes(app: web.Application) -> None:
 
 async def _read(request: web.Request) -> web.Response:
     query = request.query
-    no_others(query, _PARAMETERS)
+    check_names(query, _PARAMETERS)
     topic = request.match_info["topic"]
     limit = integer(query, "limit", _LIMIT_DEFAULT, 1, _LIMIT_MAX)
     form = one_of(query, "format", FORMS)
@@ -96,8 +96,8 @@ async def _shown(topic: str, records: Sequence[Placed], form: str) -> list[dict[
     shown: list[dict[str, Any]] = []
     for number, record in records:
         shown.append(record_form(topic, number, record, form))
-        if len(shown) % _TURN == 0:
-            await asyncio.sleep(0)  # the broker has other clients
+        if len(shown) % _RECORDS_PER_YIELD == 0:
+            await asyncio.sleep(0)  # let the broker serve other clients
     return shown
 
 

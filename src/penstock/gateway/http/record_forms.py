@@ -2,11 +2,11 @@
 
 A key, a value and the value of a header are bytes. In JSON each is given in one of two ways:
 
-    "value": …             a string stands for its UTF-8 bytes, null for none, anything else for its own JSON text
+    "value": …             a string means its UTF-8 bytes, null means null, any other value means its JSON text
     "value_base64": "…"    the bytes themselves
 
-Headers are a list of {"name": …, "value" or "value_base64": …}; where every name comes once and every value is text, an
-object {"name": "value"} is taken too. What is read comes in a form that the reader chooses:
+Headers are a list of {"name": …, "value" or "value_base64": …}; with unique names and text values, an object
+{"name": "value"} is accepted too. Records are returned in the format that the client chooses:
 
     text     "value": "…" where the bytes are UTF-8, else "value_base64"
     json     "value": … where the bytes are JSON, else "value_base64"; keys and headers as text
@@ -29,7 +29,7 @@ from penstock.protocol.records.record import Record
 Form = Literal["text", "json", "base64"]
 FORMS: Final[tuple[str, ...]] = get_args(Form)
 RECORDS_MAX: Final = 10_000
-"""In one request: they are read and written in one go, and the broker has other clients."""
+"""Per request: they are decoded without yielding to the broker's other clients."""
 
 _NULL: Final = b"null"
 _TIMESTAMP_MAX: Final = 2**63 - 1
@@ -58,12 +58,14 @@ class ProduceForm(msgspec.Struct, forbid_unknown_fields=True):
 def read_body(body: bytes) -> list[tuple[int | None, NewRecord]]:
     """The partition, if one is named, and the record of each form. Raises `Problem`."""
     try:
-        body.decode()  # parts that are taken as they are written are not looked into below
+        body.decode()  # values that are passed on as written are not decoded below
         form = msgspec.json.decode(body, type=ProduceForm)
         if not form.records:
-            raise bad_request("There are no records: send at least one.")
+            raise bad_request("The list of records is empty: send at least one.")
         if len(form.records) > RECORDS_MAX:
-            raise Problem(TOO_LARGE, f"A request may have {RECORDS_MAX} records, not {len(form.records)}.")
+            raise Problem(
+                TOO_LARGE, f"A request may have at most {RECORDS_MAX} records, not {len(form.records)}."
+            )
         return [(each.partition, _new_record(index, each)) for index, each in enumerate(form.records)]
     except msgspec.MsgspecError as error:
         raise bad_request(f"The records cannot be read: {error}.") from None
@@ -120,7 +122,7 @@ def _bytes_of(
 
 def record_form(topic: str, partition: int, record: Record, form: str) -> dict[str, Any]:
     """A record as JSON shows it; the headers are left out where there are none."""
-    inner = "base64" if form == "base64" else "text"  # keys and headers are seldom JSON where values are
+    inner = "base64" if form == "base64" else "text"  # keys and headers are rarely JSON
     shown: dict[str, Any] = {
         "topic": topic,
         "partition": partition,

@@ -24,8 +24,8 @@ _of_aiohttp = logging.getLogger(f"{__name__}.aiohttp")
 CONNECTIONS_MAX: Final = 1024
 SILENCE_S_MAX: Final = 20.0
 _DRAIN_S: Final = 2.0
-_LOOK_S: Final = 15.0
-_LOOKS_MAX: Final = 4  # so often may as many bytes as before wait for a reader
+_CHECK_S: Final = 15.0
+_UNCHANGED_CHECKS_MAX: Final = 4  # then a connection whose write buffer has not shrunk is closed
 
 
 class AdminServer:
@@ -41,9 +41,9 @@ class AdminServer:
         listening: socket.socket,
         *,
         clock: Clock,
-        connections_of_address_max: int = CONNECTIONS_MAX,
+        connections_per_ip_max: int = CONNECTIONS_MAX,
     ) -> "AdminServer":
-        admission = Admission(clock, in_all_max=CONNECTIONS_MAX, of_address_max=connections_of_address_max)
+        admission = Admission(clock, total_max=CONNECTIONS_MAX, per_address_max=connections_per_ip_max)
         app.middlewares.insert(0, _closing_reserved(admission))
         runner = web.AppRunner(
             app,
@@ -74,30 +74,30 @@ class AdminServer:
         return [each for each in found if each is not None]
 
     async def _watch(self) -> None:
-        readers = Readers()
+        readers = StalledReaders()
         while True:
-            await asyncio.sleep(_LOOK_S)
-            for transport in readers.stuck(self.transports()):
+            await asyncio.sleep(_CHECK_S)
+            for transport in readers.find(self.transports()):
                 transport.abort()
 
 
-class Readers:
-    """Finds the connections on which nothing moves: how many bytes waited, and for how many looks."""
+class StalledReaders:
+    """Finds connections whose clients do not read: their write buffers keep the same size over several checks."""
 
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
         self._waiting: dict[asyncio.WriteTransport, tuple[int, int]] = {}
 
-    def stuck(self, transports: Iterable[asyncio.WriteTransport]) -> list[asyncio.WriteTransport]:
+    def find(self, transports: Iterable[asyncio.WriteTransport]) -> list[asyncio.WriteTransport]:
         waiting: dict[asyncio.WriteTransport, tuple[int, int]] = {}
         for each in transports:
             size_bytes = each.get_write_buffer_size()
             if size_bytes:
-                before, looks = self._waiting.get(each, (size_bytes, 0))
-                waiting[each] = (size_bytes, looks + 1 if size_bytes == before else 1)
+                before, checks = self._waiting.get(each, (size_bytes, 0))
+                waiting[each] = (size_bytes, checks + 1 if size_bytes == before else 1)
         self._waiting = waiting
-        return [each for each, (_, looks) in waiting.items() if looks > _LOOKS_MAX]
+        return [each for each, (_, checks) in waiting.items() if checks > _UNCHANGED_CHECKS_MAX]
 
 
 def _closing_reserved(admission: Admission) -> Middleware:
@@ -105,15 +105,15 @@ def _closing_reserved(admission: Admission) -> Middleware:
     async def closing(request: web.Request, handler: Handler) -> web.StreamResponse:
         response = await handler(request)
         if admission.has_reserved(request.protocol):
-            response.force_close()  # the next request might be for anything
+            response.force_close()  # only reserved paths are served on it
         return response
 
     return closing
 
 
-def _is_our_fault(record: logging.LogRecord) -> bool:
-    """A client that hangs up or speaks bad HTTP is not worth a traceback: it would let anybody fill the log."""
+def _is_not_clients_fault(record: logging.LogRecord) -> bool:
+    """Log no traceback for a client that hangs up or sends invalid HTTP: anybody could fill the log."""
     return not is_clients_fault(record.exc_info[1] if record.exc_info else None)
 
 
-_of_aiohttp.addFilter(_is_our_fault)
+_of_aiohttp.addFilter(_is_not_clients_fault)

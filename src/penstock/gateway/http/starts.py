@@ -47,7 +47,7 @@ def _numbers(text: str, name: str) -> list[int]:
 
 
 async def ends(client: Client, topic: str, partitions: Iterable[int], at: int) -> dict[int, int]:
-    """The offsets at one end of each log, `EARLIEST` or `LATEST`, or at a time; -1 where no record is so young."""
+    """The offsets at one end of each log, `EARLIEST` or `LATEST`, or at a time; -1 where no record is so recent."""
     found = await client.list_offsets({TopicPartition(topic, number): at for number in partitions})
     return {where.partition: each.offset for where, each in found.items()}
 

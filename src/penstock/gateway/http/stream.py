@@ -16,8 +16,8 @@ from penstock.client.aio import EARLIEST, LATEST, BrokerError, Client, FetchLimi
 from penstock.client.aio.reader import Reader
 from penstock.console.events import Events, event, send_events
 from penstock.gateway.http.app import PROBLEM, Paths, content, operation
-from penstock.gateway.http.opened import Opened, counted_client
-from penstock.gateway.http.parameters import no_others, one_of
+from penstock.gateway.http.open_requests import OpenRequests, counted_client
+from penstock.gateway.http.parameters import check_names, one_of
 from penstock.gateway.http.positions import around, read_positions, write_positions
 from penstock.gateway.http.problems import of_failure
 from penstock.gateway.http.read import ISOLATIONS
@@ -27,10 +27,10 @@ from penstock.protocol.errors import ErrorCode
 
 _PARAMETERS: Final = ("partition", "partitions", "from", "isolation", "format", "last_event_id")
 STREAMS_MAX: Final = 256
-STREAMS_OF_ONE_MAX: Final = 64
+STREAMS_PER_USER_MAX: Final = 64
 _WAIT_MS: Final = 5_000
 _BYTES_MAX: Final = 512 * 1024
-_RETRY_MS: Final = 1_000  # when a browser comes back
+_RETRY_MS: Final = 1_000  # until a browser reconnects
 _CHUNK_BYTES: Final = 64 * 1024
 
 PATHS: Final[Paths] = {
@@ -54,8 +54,8 @@ PATHS: Final[Paths] = {
 
 
 def routes(app: web.Application) -> None:
-    opened: Opened[asyncio.Task[Any]] = Opened(
-        "streams", in_all_max=STREAMS_MAX, of_one_max=STREAMS_OF_ONE_MAX
+    opened: OpenRequests[asyncio.Task[Any]] = OpenRequests(
+        "streams", total_max=STREAMS_MAX, per_user_max=STREAMS_PER_USER_MAX
     )
 
     async def stream(request: web.Request) -> web.StreamResponse:
@@ -73,7 +73,7 @@ def routes(app: web.Application) -> None:
 
 
 async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
-    no_others(request.query, _PARAMETERS)
+    check_names(request.query, _PARAMETERS)
     topic = request.match_info["topic"]
     form = one_of(request.query, "format", FORMS)
     isolation = one_of(request.query, "isolation", ISOLATIONS)
@@ -103,19 +103,19 @@ async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
 
 
 async def _start(client: Client, topic: str, request: web.Request) -> dict[int, int]:
-    """After the last event that the reader saw, else where it asks for. New partitions begin at their beginning."""
+    """Resume after the last event that the client received, else start at `from`; new partitions from their start."""
     partitions = await chosen_partitions(client, topic, named_partitions(request.query), "partitions")
     seen = request.headers.get("Last-Event-ID") or request.query.get("last_event_id")
     if not seen:
         return await offsets_from(client, topic, partitions, request.query.get("from", "latest"))
     positions = read_positions(seen, "Last-Event-ID")
     await chosen_partitions(client, topic, ",".join(map(str, positions)), "partitions")
-    await _check_there(client, topic, positions)
+    await _check_not_deleted(client, topic, positions)
     added = [each for each in partitions if each not in positions]
     return positions | await offsets_from(client, topic, added, "earliest")
 
 
-async def _check_there(client: Client, topic: str, positions: Mapping[int, int]) -> None:
+async def _check_not_deleted(client: Client, topic: str, positions: Mapping[int, int]) -> None:
     """Raise `BrokerError` for deleted offsets. An HTTP error stops a browser's retries; an event would not."""
     first = await ends(client, topic, positions, EARLIEST)
     last = await ends(client, topic, positions, LATEST)
@@ -143,7 +143,7 @@ async def _deliver(reader: Reader, events: Events, positions: dict[int, int], fo
                 size_bytes += len(chunk[-1])
                 if size_bytes >= _CHUNK_BYTES:
                     await events.send(b"".join(chunk))
-                    await asyncio.sleep(0)  # the broker has other clients
+                    await asyncio.sleep(0)  # let the broker serve other clients
                     chunk, size_bytes = [], 0
             positions[where.partition] = fetched.next_offset
             if chunk:

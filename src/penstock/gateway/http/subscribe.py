@@ -16,8 +16,8 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from penstock.client.aio import Client
 from penstock.console.events import first_done
 from penstock.gateway.http.app import PROBLEM, Paths, operation
-from penstock.gateway.http.opened import Opened, counted_client
-from penstock.gateway.http.parameters import integer, no_others, one_of
+from penstock.gateway.http.open_requests import OpenRequests, counted_client
+from penstock.gateway.http.parameters import check_names, integer, one_of
 from penstock.gateway.http.problems import Problem, bad_request, of_failure
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS
@@ -26,11 +26,11 @@ from penstock.gateway.http.subscription_messages import problem_message, read_me
 
 _PARAMETERS: Final = ("topics", "reset", "window", "isolation", "format", "max_processing_ms")
 SUBSCRIPTIONS_MAX: Final = 256
-SUBSCRIPTIONS_OF_ONE_MAX: Final = 64
+SUBSCRIPTIONS_PER_USER_MAX: Final = 64
 _WINDOW_MAX: Final = 10_000
 _PING_S: Final = 15.0
 _CLOSE_S: Final = 1.0
-_STUCK_S: Final = 60.0
+_STALLED_S: Final = 60.0
 _MESSAGE_BYTES_MAX: Final = 1024 * 1024
 _UPGRADE_REQUIRED: Final = 426
 
@@ -50,8 +50,8 @@ PATHS: Final[Paths] = {
 
 
 def routes(app: web.Application) -> None:
-    opened: Opened[web.WebSocketResponse] = Opened(
-        "subscriptions", in_all_max=SUBSCRIPTIONS_MAX, of_one_max=SUBSCRIPTIONS_OF_ONE_MAX
+    opened: OpenRequests[web.WebSocketResponse] = OpenRequests(
+        "subscriptions", total_max=SUBSCRIPTIONS_MAX, per_user_max=SUBSCRIPTIONS_PER_USER_MAX
     )
 
     async def subscribe(request: web.Request) -> web.StreamResponse:
@@ -63,7 +63,7 @@ def routes(app: web.Application) -> None:
             writer_limit=_MESSAGE_BYTES_MAX,
         )
         if not socket.can_prepare(request):
-            raise Problem(_UPGRADE_REQUIRED, "This is a WebSocket: ask for the upgrade.")
+            raise Problem(_UPGRADE_REQUIRED, "This is a WebSocket: send an upgrade request.")
         async with counted_client(request, opened, socket) as client:
             return await _subscribe(request, socket, client)
 
@@ -81,7 +81,7 @@ def routes(app: web.Application) -> None:
 
 def _parameters(request: web.Request) -> SubscribeRequest:
     query = request.query
-    no_others(query, _PARAMETERS)
+    check_names(query, _PARAMETERS)
     topics = tuple(dict.fromkeys(word for word in query.get("topics", "").split(",") if word))
     if not topics:
         raise bad_request("Name the topics to consume: ?topics=a,b.")
@@ -106,17 +106,17 @@ async def _subscribe(
     try:
         await subscription.join()
         await socket.prepare(request)
-        await _converse(socket, subscription)
+        await _run(socket, subscription)
     finally:
         await asyncio.shield(subscription.leave())
     return socket
 
 
-async def _converse(socket: web.WebSocketResponse, subscription: Subscription) -> None:
+async def _run(socket: web.WebSocketResponse, subscription: Subscription) -> None:
     """Serve the subscription until either side ends it."""
 
     async def send(message: dict[str, Any]) -> None:
-        async with asyncio.timeout(_STUCK_S):
+        async with asyncio.timeout(_STALLED_S):
             await socket.send_str(msgspec.json.encode(message).decode())
 
     try:
@@ -133,7 +133,7 @@ async def _listen(socket: web.WebSocketResponse, subscription: Subscription, sen
             return
         try:
             if message.type is not WSMsgType.TEXT:
-                raise bad_request("Messages are JSON texts.")
+                raise bad_request("A message must be a JSON text.")
             await subscription.on_message(read_message(message.data))
         except Problem as problem:
             await send(problem_message(problem))

@@ -136,7 +136,7 @@ class Subscription:
         while True:
             if not self._membership.must_report:
                 await self._wait_for_heartbeat()
-            if self._takes_confirmation():
+            if self._take_confirmation():
                 await self._apply(self._membership.confirm())
             else:
                 await self._apply(await self._heartbeat())
@@ -147,7 +147,7 @@ class Subscription:
             async with asyncio.timeout(self._membership.heartbeat_interval_ms / 1000):
                 await self._confirmed.wait()
 
-    def _takes_confirmation(self) -> bool:
+    def _take_confirmation(self) -> bool:
         is_confirmed = self._confirmed.is_set()
         self._confirmed.clear()
         return is_confirmed
@@ -174,7 +174,7 @@ class Subscription:
             self._confirmed.set()
 
     async def _revoke(self, partitions: Owned) -> list[TopicPartition]:
-        """Send no more records of these partitions."""
+        """Stop sending records of these partitions."""
         gone = await self._named(partitions)
         for where in gone:
             self._reader.revoke(where)
@@ -198,14 +198,14 @@ class Subscription:
         positions = await self._client.committed(self._request.group, partitions)
         for where in partitions:
             if where not in positions:
-                positions[where] = await self._begin(where)
+                positions[where] = await self._reset_offset(where)
         return positions
 
-    async def _begin(self, where: TopicPartition) -> int:
+    async def _reset_offset(self, where: TopicPartition) -> int:
         if self._request.reset == "none":
             raise Problem(
                 CONFLICT,
-                f"Group {self._request.group} has no offset in {where} that can be read: commit one, or use "
+                f"Group {self._request.group} has no valid offset in {where}: commit one, or use "
                 "reset=earliest or reset=latest.",
             )
         at = EARLIEST if self._request.reset == "earliest" else LATEST
@@ -245,7 +245,7 @@ class Subscription:
         while True:
             for where, fetched in (await self._reader.next()).items():
                 if fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-                    self._reader.assign({where: await self._begin(where)})
+                    self._reader.assign({where: await self._reset_offset(where)})
                 elif fetched.error:
                     raise BrokerError(fetched.error, f"Reading {where}")
                 elif where in self._reader.positions:  # not revoked meanwhile
@@ -265,8 +265,8 @@ class Subscription:
             except TimeoutError:
                 raise Problem(
                     TIMED_OUT,
-                    f"Nothing was acknowledged for {self._request.processing_ms_max} ms: others get the partitions. "
-                    "Commit or acknowledge what is done.",
+                    f"Nothing was acknowledged for {self._request.processing_ms_max} ms: other members take over. "
+                    "Commit or acknowledge records sooner, or raise max_processing_ms.",
                 ) from None
 
     def _next_records(self) -> list[dict[str, Any]]:

@@ -3,14 +3,14 @@
 From the subscriber; `offset` is that of the next record wanted, as Kafka commits it:
 
     {"type": "commit", "offsets": [{"topic": …, "partition": …, "offset": …}], "id": …}
-    {"type": "ack", "offsets": […]}         done with the records before, without committing
-    {"type": "rebalanced"}                  the revoked partitions are not worked on any more
+    {"type": "ack", "offsets": […]}         the records before it are processed; nothing is committed
+    {"type": "rebalanced"}                  processing of the revoked partitions has stopped
 
 To the subscriber:
 
     {"type": "joined", "group": …, "member_id": …, "member_epoch": …}
     {"type": "rebalance", "assigned": [{"topic", "partition", "offset"}], "revoked": [{"topic", "partition"}],
-     "lost": true where the group has put the member out, "member_epoch": …}
+     "lost": true if the group has fenced the member, "member_epoch": …}
     {"type": "records", "records": [Record, …]}
     {"type": "committed", "id": …, "offsets": [{"topic", "partition", "offset", "error" where it failed}]}
     {"type": "problem", "problem": {…}}     RFC 9457; the connection ends unless the problem is the message's own
@@ -60,7 +60,7 @@ def read_message(text: str) -> SubscriberMessage:
     except RecursionError:
         raise bad_request("The message cannot be read: it is nested too deeply.") from None
     if not isinstance(message, Rebalanced) and not all(0 <= each.offset < 2**63 for each in message.offsets):
-        raise bad_request("An offset is negative, or larger than any can be.")
+        raise bad_request("An offset must be from 0 to 2^63 - 1.")
     return message
 
 

@@ -1,4 +1,4 @@
-// The backend's JSON, and its streams of events. All addresses are relative to the page.
+// Requests to the JSON API, and its event streams. All addresses are relative to the page.
 
 const BASE = new URL("api/", document.baseURI);
 
@@ -30,13 +30,13 @@ async function call(method, where, body, query, signal) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "UNREACHABLE", "The console's server does not answer. Is it still running?");
+    throw new ApiError(0, "UNREACHABLE", "The console's server does not respond. Is it still running?");
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  const told = answer.error ?? {};
-  if (told.code === "LOGIN_NEEDED") window.dispatchEvent(new Event("penstock-login"));
-  throw new ApiError(response.status, told.code ?? String(response.status), told.message ?? `The server answered ${response.status}.`);
+  const problem = answer.error ?? {};
+  if (problem.code === "LOGIN_NEEDED") window.dispatchEvent(new Event("penstock-login"));
+  throw new ApiError(response.status, problem.code ?? String(response.status), problem.message ?? `The server answered ${response.status}.`);
 }
 
 function address(where, query) {

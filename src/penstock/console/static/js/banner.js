@@ -1,4 +1,4 @@
-// What is wrong with the cluster, above every page: disks that are full or have failed, records that are damaged.
+// Warnings above every page: disks that are full or have failed, damaged records.
 
 import { get } from "./api.js";
 import { h, notice, put } from "./dom.js";

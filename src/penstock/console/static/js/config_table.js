@@ -1,4 +1,4 @@
-// Settings of a topic or a broker: searched, changed, put back to what they are by default.
+// Settings of a topic or a broker: searched, changed, reset to their defaults.
 
 import { get, post } from "./api.js";
 import { openForm } from "./dialog.js";
@@ -12,7 +12,7 @@ export async function configTable(where, label, signal) {
   const list = table([
     { title: "Setting", kind: "name", cell: (row) => [h("span", { class: "mono" }, row.name), row.documentation ? h("div", { class: "hint narrow-hidden" }, row.documentation) : null] },
     { title: "Value", kind: "name mono", cell: (row) => (row.sensitive ? h("span", { class: "null" }, "hidden") : row.value ?? h("span", { class: "null" }, "not set")) },
-    { title: "From", narrow: false, cell: (row) => chip(row.source, row.isOwn ? "accent" : "") },
+    { title: "Source", narrow: false, cell: (row) => chip(row.source, row.isOwn ? "accent" : "") },
     { title: "", kind: "actions", cell: (row) => actions(row) },
   ], { label, empty: "No setting matches." });
   let settings = [];
@@ -21,7 +21,7 @@ export async function configTable(where, label, signal) {
     if (row.readOnly) return h("span", { class: "soft" }, "read only");
     return h("div", { class: "row" },
       h("button", { onclick: () => askChange(row), "aria-label": `Change ${row.name}` }, "Change"),
-      row.isOwn ? h("button", { onclick: () => change({ reset: [row.name] }, `${row.name} is back to its default.`), "aria-label": `Reset ${row.name}` }, "Reset") : null);
+      row.isOwn ? h("button", { onclick: () => change({ reset: [row.name] }, `${row.name} was reset to its default.`), "aria-label": `Reset ${row.name}` }, "Reset") : null);
   }
   function filter() {
     const wanted = search.value.trim().toLowerCase();

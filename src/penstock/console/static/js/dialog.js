@@ -61,7 +61,7 @@ export function openForm(title, fields, { submit, button = "Save", danger = fals
   return dialog;
 }
 
-// What cannot be undone is confirmed by typing the name of what is lost.
+// Deleting is confirmed by typing the name of what is deleted.
 export function confirmByName(title, warning, name, submit) {
   const typed = h("input", { autocomplete: "off", spellcheck: "false", "aria-label": `Type ${name} to confirm` });
   return openForm(title, [h("p", {}, warning), h("p", {}, "Type ", h("code", {}, name), " to confirm."), typed], {

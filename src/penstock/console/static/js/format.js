@@ -1,4 +1,4 @@
-// Numbers, sizes, times and bytes as people read them.
+// Formats numbers, sizes, times and bytes.
 
 const COUNT = new Intl.NumberFormat("en");
 const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, notation: "compact" });
@@ -43,7 +43,7 @@ export function fromBase64(text) {
   return text === null ? null : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-// UTF-8 as text; null when it is not UTF-8, so that no one takes replaced characters for the message.
+// UTF-8 as text; null when it is not UTF-8, so that replacement characters are not mistaken for the message.
 export function utf8(data) {
   try { return new TextDecoder("utf-8", { fatal: true }).decode(data); } catch { return null; }
 }

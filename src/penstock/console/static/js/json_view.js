@@ -8,7 +8,7 @@ class Written {
   constructor(text) { this.text = text; }
 }
 
-// JSON with its numbers as they were written: a 64-bit id must not lose its last digits on the way to the eye.
+// JSON with its numbers as they were written: a double would lose the last digits of a 64-bit id.
 export function parseJson(text) {
   return JSON.parse(text, (_, value, context) => (typeof value === "number" && context?.source ? new Written(context.source) : value));
 }
@@ -16,7 +16,7 @@ export function parseJson(text) {
 export function jsonView(value) {
   const parts = [];
   walk(value, "", parts);
-  if (parts.length >= MOST) parts.push("\n… the rest is left out here; the text view has it.");
+  if (parts.length >= MOST) parts.push("\n… truncated; see the text view.");
   return parts;
 }
 

@@ -1,4 +1,4 @@
-// Keys that work on every page: / searches, ? helps, g and a letter goes somewhere.
+// Keyboard shortcuts on every page: / searches, ? shows help, g and a letter opens a page.
 
 import { h } from "./dom.js";
 import { openDialog } from "./dialog.js";
@@ -8,12 +8,12 @@ const WAIT_MS = 1200;
 
 const HELP = [
   ["/", "Search on this page"],
-  ["↑ ↓ Home End", "Walk through the rows of a table"],
-  ["Enter", "Open the row"],
+  ["↑ ↓ Home End", "Move through the rows of a table"],
+  ["Enter", "Open a row"],
   ["Esc", "Close a dialog, leave the search"],
   ["g then o, t, g, b, a, p", "Overview, topics, groups, brokers, ACLs, pipelines"],
-  ["d", "Light or dark"],
-  ["?", "This help"],
+  ["d", "Switch between light and dark"],
+  ["?", "Show this help"],
 ];
 
 export function listenForKeys() {
@@ -43,5 +43,5 @@ function focusSearch(event) {
 }
 
 function help() {
-  openDialog("Keys", h("dl", { class: "facts" }, HELP.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])));
+  openDialog("Keyboard shortcuts", h("dl", { class: "facts" }, HELP.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])));
 }

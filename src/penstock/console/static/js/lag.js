@@ -1,4 +1,4 @@
-// Lag in words: what is not known is said to be unknown, never counted as nothing.
+// Lag as text: an unknown lag is shown as unknown, not as zero.
 
 import { chip, h } from "./dom.js";
 import { count } from "./format.js";

@@ -1,4 +1,4 @@
-// Repeats something while a page is open and seen; the next turn begins after the last one has ended.
+// Repeats a refresh while a page is open and visible; the interval begins after each refresh.
 
 export function every(signal, intervalMs, turn) {
   let timer = 0;

@@ -1,4 +1,4 @@
-// Begins: asks who we are, shows the shell or the login, and follows the address.
+// Entry point: reads the session, shows the login or the shell, and starts the router.
 
 import { get } from "./api.js";
 import { h, notice, put } from "./dom.js";

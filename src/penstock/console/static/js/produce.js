@@ -1,4 +1,4 @@
-// The dialog that writes one message into a topic.
+// The dialog that produces one message.
 
 import { path, post } from "./api.js";
 import { openForm } from "./dialog.js";
@@ -16,7 +16,7 @@ export function askProduce(topic) {
   const headers = h("div", { class: "page" });
   const addHeader = h("button", { type: "button", onclick: () => headers.append(headerLine()) }, "Add header");
 
-  openForm(`Produce into ${topic.name}`, [
+  openForm(`Produce to ${topic.name}`, [
     h("div", { class: "field" }, h("span", {}, "Key"), h("div", { class: "row" }, key, keyForm)),
     h("div", { class: "field" }, h("div", { class: "row" }, h("span", { class: "grow" }, "Value"), valueForm), value),
     headers,

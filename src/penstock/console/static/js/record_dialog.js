@@ -1,4 +1,4 @@
-// One message with everything in it: JSON, text, hex and Avro views of key and value, and its headers.
+// One message: key and value as JSON, text, hex or Avro, and its headers.
 
 import { get, path, post } from "./api.js";
 import { openDialog } from "./dialog.js";
@@ -51,7 +51,7 @@ function viewOf(part, view, where, topic, which) {
   if (view === "Hex") return h("div", {}, h("pre", { class: "payload hex", tabindex: "0" }, hexDump(data) || "(empty)"), cut);
   if (view === "Avro") return avroView(part, where, topic, which);
   const text = utf8(data);
-  if (text === null) return notice("These bytes are not UTF-8 text. Look at them in hex.");
+  if (text === null) return notice("These bytes are not UTF-8 text: use the hex view.");
   if (view === "Text") return h("div", {}, h("pre", { class: "payload", tabindex: "0" }, text || "(empty)"), cut);
   try {
     return h("div", {}, h("pre", { class: "payload", tabindex: "0" }, jsonView(parseJson(text))), cut);
@@ -68,7 +68,7 @@ function avroView(part, where, topic, which) {
   const decode = h("button", { type: "button", class: "primary", onclick: run }, "Decode");
   const about = part.avro?.kind === "container"
     ? "An Avro object container: it carries its schema."
-    : part.avro?.kind === "framed" ? `Confluent framing with schema id ${part.avro.schemaId}. Paste that schema to decode it.` : "No framing is seen. Paste the schema the value was written with.";
+    : part.avro?.kind === "framed" ? `Confluent framing with schema id ${part.avro.schemaId}. Paste that schema to decode it.` : "No framing detected. Paste the schema that the value was written with.";
 
   async function run() {
     sessionStorage.setItem(key, schema.value);

@@ -16,7 +16,7 @@ export function recordTable(topic, label) {
   ], {
     label,
     onOpen: (row) => openRecord(topic, row.partition, row.offset).catch((error) => toast(error.message, "bad")),
-    empty: "No messages here.",
+    empty: "No messages.",
   });
 }
 

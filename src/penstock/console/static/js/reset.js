@@ -1,4 +1,4 @@
-// The dialog that lets a group go on from elsewhere. It shows old and new offsets first; the second press does it.
+// The dialog that resets a group's offsets: a dry run first, which shows old and new offsets.
 
 import { path, post } from "./api.js";
 import { openForm } from "./dialog.js";
@@ -18,21 +18,21 @@ export function askReset(group, done) {
   const moment = h("input", { type: "datetime-local", step: 1, "aria-label": "Time", hidden: true });
   const offset = h("input", { type: "number", min: 0, value: "0", "aria-label": "Offset", hidden: true });
   const preview = h("div");
-  let isSeen = false;
+  let isPreviewed = false;
 
   function changed() {
-    isSeen = false;
+    isPreviewed = false;
     moment.hidden = to.value !== "time";
     offset.hidden = to.value !== "offset";
     put(preview);
-    dialog.querySelector("button[type=submit]").textContent = "Show what changes";
+    dialog.querySelector("button[type=submit]").textContent = "Preview";
   }
 
   const dialog = openForm(`Reset ${group.id}`, [
     h("div", { class: "fields" }, field("Topic", topic), field("Partitions", partitions, "Numbers with commas; empty for all.")),
     h("div", { class: "fields" }, field("To", to), moment, offset), known, preview,
   ], {
-    button: "Show what changes",
+    button: "Preview",
     wide: true,
     submit: async () => {
       const answer = await post(path`groups/${group.id}/reset`, {
@@ -40,15 +40,15 @@ export function askReset(group, done) {
         partitions: partitions.value.trim() === "" ? null : numbers(partitions.value),
         to: to.value,
         number: to.value === "time" ? momentOf(moment.value) : Number(offset.value),
-        dryRun: !isSeen,
+        dryRun: !isPreviewed,
       });
-      if (isSeen) {
+      if (isPreviewed) {
         toast(`Group ${group.id} was reset.`);
         await done();
         return "done";
       }
-      isSeen = true;
-      put(preview, movesTable(answer.moves), notice("Nothing was changed yet. Press “Reset offsets” to do it."));
+      isPreviewed = true;
+      put(preview, movesTable(answer.moves), notice("This was a dry run. Press “Reset offsets” to apply it."));
       dialog.querySelector("button[type=submit]").textContent = "Reset offsets";
       return "stay";
     },
@@ -62,7 +62,7 @@ function movesTable(moves) {
     { title: "Partition", kind: "number", cell: (row) => row.partition },
     { title: "Now", kind: "number", cell: (row) => count(row.old) },
     { title: "New", kind: "number", cell: (row) => count(row.new) },
-  ], { label: "What changes" });
+  ], { label: "New offsets" });
   list.show(moves);
   return list.element;
 }

@@ -1,4 +1,4 @@
-// From the address behind # to a page. A page is loaded when it is first visited; leaving it aborts what it started.
+// Maps the address after # to a page. Pages are loaded on demand; leaving a page aborts its requests.
 
 import { ApiError } from "./api.js";
 import { h, notice, put } from "./dom.js";
@@ -25,7 +25,7 @@ export function go(...parts) {
     window.location.hash = address(...parts);
     return;
   }
-  // From a dialog: its entry in the history is not to be come back to.
+  // From a dialog: replace its entry in the history, so that Back does not reopen it.
   window.history.replaceState(null, "", address(...parts));
   window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
@@ -48,7 +48,7 @@ export function follow(main) {
       if (signal.aborted) return;
       put(main, shown.element);
       document.title = `${shown.title} · Penstock`;
-      // What had the focus may be gone with the last page: go on reading at the top of this one.
+      // The focused element may be gone with the last page: move the focus to the top of this one.
       if (main.dataset.at !== undefined && document.activeElement === document.body) main.focus({ preventScroll: true });
       if (main.dataset.at !== where) window.scrollTo(0, 0);
       main.dataset.at = where;

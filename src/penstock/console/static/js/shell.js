@@ -1,4 +1,4 @@
-// What stays while pages change: the name, the navigation, the theme, who is logged in.
+// The frame around all pages: name, navigation, theme, user.
 
 import { post } from "./api.js";
 import { banner } from "./banner.js";

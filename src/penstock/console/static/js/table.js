@@ -1,4 +1,4 @@
-// Tables that arrows walk: one row has the tab stop, up and down move it, Enter opens.
+// Tables with keyboard navigation: the arrow keys move between rows, Enter opens one.
 
 import { h, put } from "./dom.js";
 
@@ -9,7 +9,7 @@ export function table(columns, { label, onOpen, empty = "Nothing here yet." } = 
   const body = h("tbody");
   const none = h("div", { class: "empty", hidden: true }, empty);
   const rest = h("div", { class: "empty", hidden: true });
-  let last = null; // what is shown; the same again is not drawn again, so that a refresh disturbs nobody
+  let last = null; // the rows shown; unchanged rows are not drawn again, so that a refresh keeps focus and selection
   const head = h("tr", {}, columns.map((column) => h("th", { scope: "col", class: classes(column) }, column.title)));
   const element = h("div", { class: "table-scroll" }, h("table", { "aria-label": label }, h("thead", {}, head), body), none, rest);
   body.addEventListener("keydown", walk);

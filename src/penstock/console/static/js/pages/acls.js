@@ -1,4 +1,4 @@
-// Access control lists: who may do what.
+// Access control lists.
 
 import { get, post, remove } from "../api.js";
 import { openForm } from "../dialog.js";
@@ -14,7 +14,7 @@ export async function show(_, signal) {
   const search = h("input", { type: "search", class: "grow", placeholder: "Search ACLs", "aria-label": "Search ACLs" });
   const list = table([
     { title: "Principal", kind: "name", cell: (row) => row.principal },
-    { title: "", cell: (row) => chip(row.permission === "ALLOW" ? "may" : "may not", row.permission === "ALLOW" ? "good" : "bad") },
+    { title: "Permission", cell: (row) => chip(row.permission === "ALLOW" ? "allow" : "deny", row.permission === "ALLOW" ? "good" : "bad") },
     { title: "Operation", cell: (row) => row.operation },
     { title: "Resource", kind: "name", cell: (row) => [row.resource.toLowerCase(), " ", h("span", { class: "mono" }, row.name), row.pattern === "PREFIXED" ? "…" : ""] },
     { title: "From host", narrow: false, cell: (row) => row.host },
@@ -54,16 +54,16 @@ export async function show(_, signal) {
 
 function askCreate(done) {
   const principal = h("input", { value: "User:", autocomplete: "off", spellcheck: "false" });
-  const permission = select([["ALLOW", "may"], ["DENY", "may not"]], "ALLOW");
+  const permission = select([["ALLOW", "allow"], ["DENY", "deny"]], "ALLOW");
   const operation = select(OPERATIONS, "READ");
   const resource = select(RESOURCES, "TOPIC");
   const name = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "* for all" });
-  const pattern = select([["LITERAL", "this name"], ["PREFIXED", "names that begin so"]], "LITERAL");
+  const pattern = select([["LITERAL", "literal"], ["PREFIXED", "prefixed"]], "LITERAL");
   const host = h("input", { value: "*", autocomplete: "off" });
   openForm("Create ACL", [
     h("div", { class: "fields" }, field("Principal", principal), field("Permission", permission), field("Operation", operation)),
-    h("div", { class: "fields" }, field("Resource", resource), field("Name", name), field("Means", pattern), field("From host", host)),
-    h("p", { class: "hint" }, "The one resource of type CLUSTER is named kafka-cluster."),
+    h("div", { class: "fields" }, field("Resource", resource), field("Name", name), field("Pattern type", pattern), field("From host", host)),
+    h("p", { class: "hint" }, "The only resource of type CLUSTER is kafka-cluster."),
   ], {
     button: "Create",
     wide: true,
@@ -76,7 +76,7 @@ function askCreate(done) {
 }
 
 function askDelete(row, done) {
-  const said = `${row.principal} ${row.permission === "ALLOW" ? "may" : "may not"} ${row.operation} ${row.resource.toLowerCase()} ${row.name}`;
+  const said = `${row.permission === "ALLOW" ? "Allow" : "Deny"} ${row.principal} ${row.operation} on ${row.resource.toLowerCase()} ${row.name}`;
   openForm("Delete this ACL?", [h("p", {}, said)], {
     button: "Delete",
     danger: true,

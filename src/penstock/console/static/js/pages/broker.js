@@ -15,7 +15,7 @@ export async function show([id], signal) {
     { title: "Data", kind: "number", cell: (row) => bytes(row.sizeBytes) },
     { title: "Free", kind: "number", narrow: false, cell: (row) => bytes(row.usableBytes) },
     { title: "Disk", kind: "number", narrow: false, cell: (row) => bytes(row.totalBytes) },
-  ], { label: "Log directories", empty: broker?.logDirsError ?? "Not told." });
+  ], { label: "Log directories", empty: broker?.logDirsError ?? "The broker did not respond." });
   directories.show(broker?.logDirs ?? []);
   return {
     title: `Broker ${id}`,

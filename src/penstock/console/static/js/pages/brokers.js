@@ -1,4 +1,4 @@
-// Brokers with their disks, and the quorum that keeps the metadata.
+// Brokers with their disks, and the metadata quorum.
 
 import { get } from "../api.js";
 import { chip, h, notice, put, stat } from "../dom.js";
@@ -16,7 +16,7 @@ export async function show(_, signal) {
     { title: "Broker", cell: (row) => h("a", { href: address("brokers", row.id) }, row.id) },
     { title: "Address", kind: "name mono", cell: (row) => [`${row.host}:${row.port}`, " ", row.id === controller ? chip("controller", "accent") : null, row.answers ? null : chip("no answer", "bad")] },
     { title: "Rack", narrow: false, cell: (row) => row.rack ?? "–" },
-    { title: "Leads", kind: "number", cell: (row) => count(row.leaders) },
+    { title: "Leaders", kind: "number", cell: (row) => count(row.leaders) },
     { title: "Replicas", kind: "number", narrow: false, cell: (row) => count(row.replicas) },
     { title: "In sync", kind: "number", narrow: false, cell: (row) => (row.inSync < row.replicas ? chip(count(row.inSync), "warn") : count(row.inSync)) },
     { title: "Data", kind: "number", cell: (row) => (row.logDirs.length ? bytes(sum(row.logDirs, "sizeBytes")) : row.logDirsError ?? "–") },
@@ -61,7 +61,7 @@ function quorumView(quorum) {
     { title: "Node", cell: (row) => row.id },
     { title: "Role", cell: (row) => chip(row.role, row.role === "leader" ? "accent" : "") },
     { title: "Log end", kind: "number", cell: (row) => count(row.logEnd) },
-    { title: "Behind", kind: "number", cell: (row) => count(row.behind) },
+    { title: "Lag", kind: "number", cell: (row) => count(row.behind) },
     { title: "Last fetch", narrow: false, cell: (row) => (row.lastFetchMs === null ? "–" : ago(row.lastFetchMs)) },
   ], { label: "Metadata quorum" });
   list.show(quorum.replicas);

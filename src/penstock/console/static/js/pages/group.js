@@ -1,4 +1,4 @@
-// One group: its members, how far it is behind, and letting it go on from elsewhere.
+// One group: its members, its lag, and resetting its offsets.
 
 import { get, path, remove } from "../api.js";
 import { confirmByName } from "../dialog.js";
@@ -22,14 +22,14 @@ export async function show([name], signal) {
     { title: "Offset", kind: "number", cell: (row) => count(row.committed) },
     { title: "End", kind: "number", narrow: false, cell: (row) => count(row.end) },
     { title: "Lag", kind: "number", cell: (row) => lagCell(row.lag) },
-    { title: "Member", kind: "name", narrow: false, cell: (row) => row.member ?? h("span", { class: "soft" }, "nobody") },
-  ], { label: `Offsets of ${name}`, empty: "Nothing read yet." });
+    { title: "Member", kind: "name", narrow: false, cell: (row) => row.member ?? h("span", { class: "soft" }, "none") },
+  ], { label: `Offsets of ${name}`, empty: "No committed offsets." });
   const members = table([
     { title: "Client", kind: "name", cell: (row) => [row.clientId, row.instanceId ? [" ", chip(row.instanceId)] : null] },
     { title: "Host", cell: (row) => row.host },
-    { title: "Reads", kind: "name", cell: (row) => row.assignment.map((each) => `${each.topic}: ${each.partitions.join(", ")}`).join(" · ") || "nothing" },
+    { title: "Assignment", kind: "name", cell: (row) => row.assignment.map((each) => `${each.topic}: ${each.partitions.join(", ")}`).join(" · ") || "nothing" },
     { title: "Member id", kind: "name mono", narrow: false, cell: (row) => row.memberId },
-  ], { label: `Members of ${name}`, empty: "No members: nobody reads for this group now." });
+  ], { label: `Members of ${name}`, empty: "No active members." });
   let group;
 
   async function refresh() {
@@ -57,7 +57,7 @@ export async function show([name], signal) {
 }
 
 function askDelete(name) {
-  confirmByName(`Delete group ${name}?`, "Its offsets are forgotten: whoever joins later begins by auto.offset.reset.", name, async () => {
+  confirmByName(`Delete group ${name}?`, "Its committed offsets are deleted. Consumers that join later start as their auto.offset.reset says.", name, async () => {
     await remove(path`groups/${name}`);
     toast(`Group ${name} was deleted.`);
     go("groups");

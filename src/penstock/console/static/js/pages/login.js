@@ -1,4 +1,4 @@
-// The login, when the brokers want to know who asks.
+// The login page, for clusters that require SASL.
 
 import { post } from "../api.js";
 import { field, h, notice, put } from "../dom.js";
@@ -10,7 +10,7 @@ export function showLogin(root, session, done) {
   const button = h("button", { type: "submit", class: "primary" }, "Log in");
   const form = h("form", { class: "card", method: "post" },
     h("div", { class: "row" }, h("img", { src: "icon.svg", alt: "", width: 28, height: 28 }), h("h1", {}, "Penstock")),
-    h("p", { class: "soft" }, `Log in as a user of ${session.cluster}. What you may see and do is what the cluster allows you.`),
+    h("p", { class: "soft" }, `Log in as a user of ${session.cluster}. The ACLs of the cluster apply to you here.`),
     field("User", user), field("Password", password), problem, button);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

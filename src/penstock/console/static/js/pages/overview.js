@@ -1,4 +1,4 @@
-// How the cluster is doing now: counts, live throughput, the busiest topics.
+// The state of the cluster: counts, live throughput, the busiest topics.
 
 import { get } from "../api.js";
 import { chart } from "../chart.js";
@@ -55,14 +55,14 @@ function figures(now) {
     stat("Topics", count(now.topicCount)),
     stat("Partitions", count(now.partitions)),
     stat("Under-replicated", count(now.underReplicated), now.underReplicated > 0),
-    stat("Without leader", count(now.offline), now.offline > 0),
+    stat("Offline partitions", count(now.offline), now.offline > 0),
     stat("Groups", count(now.groups)),
     stat("Data", bytes(now.sizeBytes)),
   ];
 }
 
-// Messages are counted by log end offsets, bytes by log sizes: what retention takes away is no traffic, nor is a
-// partition that was not told of last time.
+// Messages are counted by log end offsets, bytes by log sizes. Retention does not count as traffic, nor does a partition
+// that is missing from the previous response.
 export function ratesBetween(before, now) {
   if (!before || now.atMs <= before.atMs) return null;
   const seconds = (now.atMs - before.atMs) / 1000;

@@ -1,4 +1,4 @@
-// Pipelines: how far their queries are, and how many records they rejected.
+// Pipelines: the progress of their queries, and how many records they rejected.
 
 import { get } from "../api.js";
 import { chip, h, put } from "../dom.js";
@@ -39,13 +39,13 @@ export function runChip(status) {
 }
 
 export function queryTable(pipeline) {
-  const told = new Map((pipeline.status?.queries ?? []).map((query) => [query.name, query]));
+  const statuses = new Map((pipeline.status?.queries ?? []).map((query) => [query.name, query]));
   const list = table([
-    { title: "Query", kind: "name", cell: (row) => [row.name, " ", told.get(row.name) ? chip(told.get(row.name).state) : null] },
+    { title: "Query", kind: "name", cell: (row) => [row.name, " ", statuses.get(row.name) ? chip(statuses.get(row.name).state) : null] },
     { title: "Reads", kind: "name", narrow: false, cell: (row) => row.topics.join(", ") },
     { title: "Progress", cell: progress },
     { title: "Lag", kind: "number", cell: (row) => lagCell(row.lag) },
-    { title: "Rows/s", kind: "number", narrow: false, cell: (row) => count(Math.round(told.get(row.name)?.processed_rows_per_second ?? 0)) },
+    { title: "Rows/s", kind: "number", narrow: false, cell: (row) => count(Math.round(statuses.get(row.name)?.processed_rows_per_second ?? 0)) },
     { title: "Group", kind: "name mono", narrow: false, cell: (row) => h("a", { href: address("groups", row.group) }, row.group) },
   ], { label: `Queries of ${pipeline.name}`, empty: "No query has committed yet." });
   list.show(pipeline.queries);

@@ -79,7 +79,7 @@ export async function show(topic, signal) {
         words.textContent = `${count(now.scanned)} of about ${count(now.total)} searched, ${count(now.matches)} found`;
       },
       done: (end) => { last = end; finish(end.reason); },
-      refused: (told) => put(status, notice(told.message, "bad")),
+      refused: (problem) => put(status, notice(problem.message, "bad")),
       lost: () => finish("The connection was lost"),
     }, aborted);
   }
@@ -100,8 +100,8 @@ export async function show(topic, signal) {
         list.addFirst(records, TAIL_ROWS);
         words.textContent = `${count(seen)} arrived${skipped ? "; too many to show them all" : ""}`;
       },
-      refused: (told) => put(status, notice(told.message, "bad")),
-      lost: () => { put(status, notice("The live tail was cut off. Start it again.", "warn")); follow.setAttribute("aria-pressed", "false"); },
+      refused: (problem) => put(status, notice(problem.message, "bad")),
+      lost: () => { put(status, notice("The live tail was disconnected. Start it again.", "warn")); follow.setAttribute("aria-pressed", "false"); },
     }, aborted);
   }
 

@@ -1,4 +1,4 @@
-// The partitions of a topic: who leads, who is in sync, from where to where they reach. More can be added.
+// The partitions of a topic: leader, replicas, offsets, size. Partitions can be added.
 
 import { path, post } from "../api.js";
 import { openForm } from "../dialog.js";
@@ -29,8 +29,8 @@ export async function show(topic) {
 function askMore(topic) {
   const total = h("input", { type: "number", min: topic.partitions.length + 1, value: topic.partitions.length + 1 });
   openForm("Add partitions", [
-    h("p", {}, "Messages with the same key may go to another partition from then on. Partitions cannot be removed."),
-    field(`Partitions in all (now ${topic.partitions.length})`, total),
+    h("p", {}, "New messages of a key may go to another partition than its old ones. Partitions cannot be removed."),
+    field(`Total partitions (now ${topic.partitions.length})`, total),
   ], {
     button: "Add",
     submit: async () => {

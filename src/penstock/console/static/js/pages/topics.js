@@ -1,4 +1,4 @@
-// All topics: searched, made, deleted.
+// All topics: searched, created, deleted.
 
 import { get, path, post, remove } from "../api.js";
 import { confirmByName, openForm } from "../dialog.js";
@@ -63,7 +63,7 @@ function askCreate() {
   openForm("Create topic", [
     field("Name", name),
     h("div", { class: "fields" }, field("Partitions", partitions), field("Replicas", replicas)),
-    field("Configuration", configs, "One name=value a line; leave empty for the defaults."),
+    field("Configuration", configs, "One name=value per line; leave empty for the defaults."),
   ], {
     button: "Create",
     submit: async () => {

@@ -2,11 +2,11 @@ import contextlib
 
 import pytest
 
-from penstock.gateway.http.opened import Opened
+from penstock.gateway.http.open_requests import OpenRequests
 from penstock.gateway.http.problems import Problem
 
 
-def refusal_of(opened: Opened[int], who: str, item: int) -> int | None:
+def refusal_of(opened: OpenRequests[int], who: str, item: int) -> int | None:
     try:
         with opened.counted(who, item):
             return None
@@ -15,7 +15,7 @@ def refusal_of(opened: Opened[int], who: str, item: int) -> int | None:
 
 
 def test_one_user_cannot_use_the_whole_limit() -> None:
-    opened: Opened[int] = Opened("streams", in_all_max=3, of_one_max=2)
+    opened: OpenRequests[int] = OpenRequests("streams", total_max=3, per_user_max=2)
     with contextlib.ExitStack() as stack:
         for item in (1, 2):
             stack.enter_context(opened.counted("ann", item))
@@ -28,7 +28,7 @@ def test_one_user_cannot_use_the_whole_limit() -> None:
 
 
 def test_an_ended_stream_makes_room_however_it_ended() -> None:
-    opened: Opened[int] = Opened("streams", in_all_max=3, of_one_max=1)
+    opened: OpenRequests[int] = OpenRequests("streams", total_max=3, per_user_max=1)
     with pytest.raises(ValueError, match="broken"), opened.counted("ann", 1):
         raise ValueError("broken")
     assert refusal_of(opened, "ann", 1) is None

@@ -1,5 +1,5 @@
 from penstock.client.aio import TopicPartition
-from penstock.console.kafka.sizes import leader_sizes
+from penstock.console.kafka.log_sizes import leader_sizes
 from penstock.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsResponse,

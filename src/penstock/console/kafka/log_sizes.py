@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from penstock.client.aio import Client, TopicPartition
-from penstock.console.kafka.places import ask_each
+from penstock.console.kafka.topics import ask_each
 from penstock.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 LogDirs = Mapping[int, DescribeLogDirsResponse]

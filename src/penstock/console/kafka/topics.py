@@ -1,4 +1,4 @@
-"""Topics and partitions as the cluster describes them now, and the offsets they reach from and to."""
+"""Metadata of topics and partitions, and their start and end offsets."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ Offsets = dict[TopicPartition, int]
 
 
 async def describe(client: Client, names: Iterable[str] | None = None) -> Described:
-    """Brokers, and these topics (None: all that may be seen) with replicas and who is in sync. Creates none."""
+    """Describe the brokers and these topics (None: all), with replicas and in-sync replicas. Creates no topic."""
     topics = None if names is None else [metadata.MetadataRequestTopic(name=name) for name in names]
     request = metadata.MetadataRequest(topics=topics, allow_auto_topic_creation=False)
     described: Described = await client.request(ANY, request)
@@ -33,7 +33,7 @@ async def describe_topic(client: Client, name: str) -> DescribedTopic:
 
 
 def leaders_of(topics: Iterable[DescribedTopic]) -> dict[TopicPartition, int]:
-    """The leaders of partitions; bounded, so that a huge cluster is shown in part."""
+    """List the leaders of partitions; bounded, so a huge cluster is shown in part."""
     found: dict[TopicPartition, int] = {}
     for topic in topics:
         for partition in topic.partitions:
@@ -51,7 +51,7 @@ async def offsets_at(
 ) -> Offsets:
     """The offset of each partition at a time, or at `EARLIEST` or `LATEST`; partitions that do not answer are left out.
 
-    -1 where no record is that young.
+    -1 where no record is that recent.
     """
     by_leader: dict[int, list[TopicPartition]] = {}
     for where, leader in leaders.items():
@@ -74,14 +74,14 @@ async def offsets_at(
 
 
 async def ask_each(client: Client, brokers: Iterable[int], message: Any) -> dict[int, Any]:
-    """The answers of the brokers that answer."""
+    """Ask every broker; those that do not respond are left out."""
     nodes = list(brokers)
     answers = await asyncio.gather(*(_ask(client, node, message) for node in nodes))
     return {node: answer for node, answer in zip(nodes, answers, strict=True) if answer is not None}
 
 
 async def _ask(client: Client, node: int, message: Any) -> Any:
-    """None when the broker is not there: a page shows what the others say."""
+    """None if the broker does not respond: a page shows the data of the others."""
     try:
         return await client.request(node, message, error_of=lambda _: 0, deadline_ms=DEADLINE_MS / 2)
     except (ClientError, Disconnected):

@@ -16,20 +16,20 @@ T = TypeVar("T")
 
 
 @contextlib.asynccontextmanager
-async def counted_client(request: web.Request, opened: "Opened[T]", item: T) -> AsyncIterator[Client]:
-    """The client of the user of a long-lived request, which is counted. Raises `Problem`."""
+async def counted_client(request: web.Request, opened: "OpenRequests[T]", item: T) -> AsyncIterator[Client]:
+    """Lend a client to a long-lived request, and count the request. Raises `Problem`."""
     clients, authorization = request.app[CLIENTS], request.headers.get("Authorization")
-    with opened.counted(clients.who(authorization, request.remote), item):
+    with opened.counted(clients.user_key(authorization, request.remote), item):
         async with clients.lent(authorization, request.remote) as client:
             yield client
 
 
-class Opened(Generic[T]):
-    def __init__(self, what: str, *, in_all_max: int, of_one_max: int) -> None:
-        """`what` is their name in the plural."""
+class OpenRequests(Generic[T]):
+    def __init__(self, what: str, *, total_max: int, per_user_max: int) -> None:
+        """`what` names them in errors, in the plural."""
         self._what = what
-        self._in_all_max = in_all_max
-        self._of_one_max = of_one_max
+        self._total_max = total_max
+        self._per_user_max = per_user_max
         self._items: set[T] = set()
         self._counts: Counter[str] = Counter()
 
@@ -39,12 +39,14 @@ class Opened(Generic[T]):
     @contextlib.contextmanager
     def counted(self, who: str, item: T) -> Iterator[None]:
         """Raises `Problem` when there are too many."""
-        if len(self._items) >= self._in_all_max:
+        if len(self._items) >= self._total_max:
             raise Problem(
-                UNAVAILABLE, f"There are {self._in_all_max} {self._what} already: end some of them."
+                UNAVAILABLE, f"There are {self._total_max} {self._what} already: close some of them."
             )
-        if self._counts[who] >= self._of_one_max:
-            raise Problem(TOO_MANY, f"You have {self._of_one_max} {self._what} already: end some of them.")
+        if self._counts[who] >= self._per_user_max:
+            raise Problem(
+                TOO_MANY, f"You have {self._per_user_max} {self._what} already: close some of them."
+            )
         self._items.add(item)
         self._counts[who] += 1
         try:
