@@ -7,7 +7,7 @@ from penstock.protocol.records.batch import HEADER_SIZE
 from penstock.storage.damage.damage import Damage
 from penstock.storage.log.log import Log
 from penstock.storage.log.repair import LogRepair
-from tests.storage.logs import append, batch_of, new_log, sync
+from tests.storage.logs import append, batch_of, close, new_log, reopened, sync
 
 COUNT = 10
 SIZE = len(batch_of("0"))
@@ -36,6 +36,17 @@ def corrupt(log: Log, offset: int, place: int = CONTENT) -> None:
         old = file.read(1)[0]
         file.seek(position)
         file.write(bytes([old ^ 0x40]))
+
+
+def reopened_with_damage(path: Path, offset: int) -> tuple[Log, list[bool]]:
+    """The log after a clean stop, with a corrupt batch at `offset`, and a list that grows with each suspicion."""
+    log = log_of_batches(path)
+    close(log)
+    corrupt(log, offset)
+    again = reopened(log, was_clean=True, recovery_point=COUNT)
+    suspicions: list[bool] = []
+    again.on_suspicion = lambda: suspicions.append(True)
+    return again, suspicions
 
 
 def check(log: Log) -> list[Damage]:

@@ -10,24 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from penstock.runtime.clock import SystemClock
-from penstock.runtime.offload import ThreadOffload
 from penstock.storage.direct import AlignedBuffer
 from penstock.storage.errors import StorageFailure
 from penstock.storage.files import RealFileSystem, read_whole
-from penstock.storage.flusher import Flusher
 from penstock.storage.journal import journal_file
 from penstock.storage.journal.entries import decode_header
-from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.journal_file import JournalFiles
 from penstock.storage.journal.reading import FoundJournal, PartitionId, find_entries
-from penstock.storage.log.log import Log
 from penstock.storage.ring import Ended, SyncRing, open_ring
-from penstock.storage.store.log_store import LogStore
 from penstock_simulation.disk import Keep
-from tests.storage.journal.store import JOURNAL, TOPIC_ID, Store
+from tests.storage.journal.real_store import TOPIC_ID, RealStore, watch_direct_descriptors
+from tests.storage.journal.store import JOURNAL, Store
 from tests.storage.journal.test_journal_model import values_of
-from tests.storage.logs import append, config_of
 
 
 def round_positions(store: Store) -> list[int]:
@@ -101,40 +95,6 @@ def test_rounds_of_an_earlier_version_which_are_not_padded_are_recovered(
 # -- on the machine's own disk; where the kernel or the file system refuses, the same must hold with threads
 
 
-class Machine:
-    def __init__(self, path: Path, ring: SyncRing | None) -> None:
-        self.path = path
-        self.offload = ThreadOffload(4, "test")
-        self.ring = ring
-        self.store = LogStore.open(
-            str(path),
-            files=RealFileSystem(),
-            node_id=1,
-            new_cluster_id=lambda: "cluster",
-            new_directory_id=lambda: os.urandom(16),
-            offload=self.offload,
-            journal_bytes=16 << 20,
-            ring=ring,
-        )
-        self.flusher = Flusher(self.offload, SystemClock(), journal=self.store.journal, ring=ring)
-        self.logs = [self.store.open_or_create("t", TOPIC_ID, number, config_of()) for number in range(3)]
-
-    @property
-    def journal(self) -> Journal:
-        assert self.store.journal is not None
-        return self.store.journal
-
-    async def write(self, log: Log, value: str) -> None:
-        append(log, value)
-        await self.flusher.sync(log)
-
-    async def close(self) -> None:
-        await self.store.close(self.flusher)
-        if self.ring is not None:
-            self.ring.close()
-        self.offload.close()
-
-
 def refuse_direct_writes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(journal_file, "open_direct", lambda _file: None)
 
@@ -159,20 +119,20 @@ def test_however_rounds_are_written_a_crash_leaves_all_that_was_acknowledged(
     written: list[list[str]] = [[], [], []]
 
     async def run() -> None:
-        machine = Machine(tmp_path / "running", open_ring() if has_ring else None)
+        store = RealStore(tmp_path / "running", open_ring() if has_ring else None)
         for number in range(60):
             which = range(3) if number % 2 == 0 else [number % 3]
             for each in which:
                 written[each].append(f"{number}-{each}" + "." * (number * 31 % 2000))
-            await asyncio.gather(*(machine.write(machine.logs[each], written[each][-1]) for each in which))
+            await asyncio.gather(*(store.write(store.logs[each], written[each][-1]) for each in which))
             if number == 0:
                 # Without the journal, which is extended in the background meanwhile.
                 without_journal = shutil.ignore_patterns(".journal.*")
                 shutil.copytree(tmp_path / "running", tmp_path / "crashed", ignore=without_journal)
         for path in (tmp_path / "running").glob(".journal.[0-9]"):
             shutil.copy(path, tmp_path / "crashed")
-        await machine.close()
-        recovered = Machine(tmp_path / "crashed", None)
+        await store.close()
+        recovered = RealStore(tmp_path / "crashed", None)
         assert recovered.store.journal_damage == ()
         assert [await values_of(log) for log in recovered.logs] == written
         await recovered.close()
@@ -181,41 +141,47 @@ def test_however_rounds_are_written_a_crash_leaves_all_that_was_acknowledged(
     asyncio.run(run())
 
 
-def test_a_direct_write_that_fails_takes_all_partitions_offline(tmp_path: Path) -> None:
+def test_a_direct_write_that_fails_takes_all_partitions_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    descriptors = watch_direct_descriptors(monkeypatch)
+
     async def run() -> None:
-        machine = Machine(tmp_path, open_ring())
-        for log in machine.logs:
-            await machine.write(log, "first")
-        direct = machine.journal._spare[-1].direct
-        if direct is not None:
+        store = RealStore(tmp_path, open_ring())
+        for log in store.logs:
+            await store.write(log, "first")
+        if descriptors:
             no_disk = os.open(tmp_path / "no disk", os.O_CREAT | os.O_RDONLY)
-            os.dup2(no_disk, direct)
+            for descriptor in descriptors:
+                os.dup2(no_disk, descriptor)
             with pytest.raises(StorageFailure, match="Bad file descriptor"):
-                await machine.write(machine.logs[0], "second")
+                await store.write(store.logs[0], "second")
             with pytest.raises(StorageFailure, match="Bad file descriptor"):
-                await machine.write(machine.logs[1], "second")
-            assert [log.durable_offset for log in machine.logs] == [1, 1, 1]
+                await store.write(store.logs[1], "second")
+            assert [log.durable_offset for log in store.logs] == [1, 1, 1]
             os.close(no_disk)
-        await machine.close()
+        await store.close()
 
     asyncio.run(run())
 
 
-def test_a_round_that_finds_no_memory_fails_and_nobody_waits_for_ever(
+def test_a_round_without_memory_for_its_buffer_fails_and_its_waiters_are_notified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def find_none(*_: object) -> int:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
+    descriptors = watch_direct_descriptors(monkeypatch)
+
     async def run() -> None:
-        machine = Machine(tmp_path, open_ring())
-        for log in machine.logs:
-            await machine.write(log, "first")
-        if machine.journal._spare[-1].direct is not None:
+        store = RealStore(tmp_path, open_ring())
+        for log in store.logs:
+            await store.write(log, "first")
+        if descriptors:
             monkeypatch.setattr(AlignedBuffer, "fill", find_none)
             with pytest.raises(StorageFailure, match="Cannot allocate memory"):
-                await machine.write(machine.logs[0], "second")
-        await machine.close()
+                await store.write(store.logs[0], "second")
+        await store.close()
 
     asyncio.run(run())
 
@@ -247,13 +213,13 @@ def test_a_round_that_lengthens_its_file_is_synced_with_the_size_of_the_file(
         return write(ring, fd, address, size_bytes, position, ended)
 
     async def run() -> None:
-        machine = Machine(tmp_path, open_ring())
-        size_bytes = machine.journal._spare[-1].size_bytes
-        machine.journal._resets = [PartitionId(TOPIC_ID, number) for number in range(size_bytes // 64)]
-        assert await machine.journal.written()
+        store = RealStore(tmp_path, open_ring())
+        size_bytes = os.path.getsize(tmp_path / ".journal.0")
+        store.journal._resets = [PartitionId(TOPIC_ID, number) for number in range(size_bytes // 64)]
+        assert await store.journal.written()
         assert os.path.getsize(tmp_path / ".journal.0") > size_bytes
         assert all(end <= size_bytes for end in ends)
-        await machine.close()
+        await store.close()
 
     monkeypatch.setattr(SyncRing, "write", watch)
     asyncio.run(run())

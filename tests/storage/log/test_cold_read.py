@@ -12,13 +12,12 @@ from tests.storage.damaged_log import (
     COUNT,
     corrupt,
     log_of_batches,
+    reopened_with_damage,
 )
 from tests.storage.logs import (
     append,
-    close,
     new_log,
     read,
-    reopened,
     values_in,
 )
 
@@ -48,12 +47,7 @@ def test_a_read_that_finds_a_damaged_index_rebuilds_it(tmp_path: Path) -> None:
 
 
 def test_a_read_from_the_disk_returns_undamaged_records_and_reports_the_damage(tmp_path: Path) -> None:
-    log = log_of_batches(tmp_path)
-    close(log)
-    corrupt(log, 4)
-    again = reopened(log, was_clean=True, recovery_point=COUNT)
-    suspicions: list[bool] = []
-    again.on_suspicion = lambda: suspicions.append(True)
+    again, suspicions = reopened_with_damage(tmp_path, 4)
 
     def cold(offset: int) -> list[str]:
         return values_in(asyncio.run(again.read_cold(offset, 1 << 20, offset_limit=COUNT)))

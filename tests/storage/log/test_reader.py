@@ -12,8 +12,7 @@ from penstock.storage.log.values import LogSlice, Origin
 from tests.storage.damaged_log import (
     COUNT,
     SIZE,
-    corrupt,
-    log_of_batches,
+    reopened_with_damage,
 )
 from tests.storage.logs import (
     NOW_MS,
@@ -100,12 +99,7 @@ def test_aborted_transactions_are_found_before_and_after_the_segment_is_released
 
 
 def test_a_checked_read_from_memory_verifies_records_that_this_process_did_not_write(tmp_path: Path) -> None:
-    log = log_of_batches(tmp_path)
-    close(log)
-    corrupt(log, 4)
-    again = reopened(log, was_clean=True, recovery_point=COUNT)
-    suspicions: list[bool] = []
-    again.on_suspicion = lambda: suspicions.append(True)
+    again, suspicions = reopened_with_damage(tmp_path, 4)
     found = again.read(0, 1 << 20, offset_limit=COUNT, check_crc=True)
     assert values_in(read(again, 0)) == [str(number) for number in range(COUNT)], (
         "a consumer checks by itself"
