@@ -29,20 +29,20 @@ def test_an_event_has_its_five_parts_and_its_payload_on_the_wire() -> None:
     }
 
 
-def test_what_is_not_given_is_made() -> None:
+def test_omitted_fields_get_defaults() -> None:
     first, second = (Event(event_type="A", sender="s") for _ in range(2))
     assert len({first.event_id, second.event_id, first.correlation_id, second.correlation_id}) == 4
     assert first.timestamp <= second.timestamp
 
 
-def test_an_event_that_was_caused_by_another_belongs_to_its_story() -> None:
+def test_an_event_caused_by_another_has_its_correlation_id() -> None:
     cause = Event(event_type="OrderPlaced", sender="shop")
     effect = Event(event_type="OrderPaid", sender="payments").caused_by(cause)
     assert effect.correlation_id == cause.correlation_id
     assert effect.event_id != cause.event_id
 
 
-def test_a_maker_takes_ids_and_times_from_where_it_is_told() -> None:
+def test_ids_and_times_come_from_the_given_sources() -> None:
     ids = (f"id{number}" for number in itertools.count())
     maker = EventMaker("shop", make_id=lambda: next(ids), clock_ms=lambda: 42)
     first = maker.make("A", {"n": 1})
@@ -66,11 +66,11 @@ JSON = st.recursive(
         timestamp=st.integers(0, TIMESTAMP_MS_MAX),
     )
 )
-def test_what_was_written_is_read_back(event: Event) -> None:
+def test_an_event_round_trips(event: Event) -> None:
     assert from_json(event.to_json()) == event
 
 
-def test_an_event_without_a_story_begins_one() -> None:
+def test_an_event_without_a_correlation_id_starts_its_own() -> None:
     event = from_json('{"eventId":"e1","eventType":"A","timestamp":1}')
     assert (event.correlation_id, event.sender, event.payload) == ("e1", "", None)
 
@@ -95,7 +95,7 @@ def test_an_event_without_a_story_begins_one() -> None:
         (b'{"eventId":"\xff"}', "not an event: invalid UTF-8 at byte 12"),
     ],
 )
-def test_what_is_no_event_says_why(data: bytes, expected: str) -> None:
+def test_a_malformed_event_is_refused_with_the_reason(data: bytes, expected: str) -> None:
     with pytest.raises(BadEvent) as raised:
         from_json(data)
     assert str(raised.value) == expected

@@ -14,7 +14,7 @@ def test_every_workload_has_a_function_that_runs_it() -> None:
         assert callable(getattr(importlib.import_module(f"penstock_bench.workloads.{module}"), name))
 
 
-def test_letters_are_in_the_order_of_the_page() -> None:
+def test_workloads_are_in_the_order_of_the_page() -> None:
     assert list(letters()) == sorted(WORKLOADS, key=str.swapcase)  # a to z, then A
     groups = ("machine", "peers", "cluster", "reference_commit")
     assert sorted("".join(letters(group) for group in groups)) == sorted(WORKLOADS)

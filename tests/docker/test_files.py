@@ -27,7 +27,7 @@ SERVICES = {
 }
 
 
-def test_a_linter_has_nothing_to_say_about_the_dockerfile() -> None:
+def test_the_linter_accepts_the_dockerfile() -> None:
     linter = Path(sys.executable).with_name("hadolint")
     done = subprocess.run([linter, DOCKER / "Dockerfile"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -38,12 +38,12 @@ def test_the_image_does_not_run_as_root() -> None:
     assert user.partition(":")[0] not in ("root", "0")
 
 
-def test_one_broker_and_three_are_described() -> None:
+def test_there_are_compose_files_for_one_broker_and_for_three() -> None:
     assert [name.partition(":")[0] for name in SERVICES] == ["compose.cluster.yml"] * 3 + ["compose.yml"]
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_the_command_of_a_service_is_one_that_the_broker_takes(name: str) -> None:
+def test_the_command_of_a_service_is_valid(name: str) -> None:
     service = SERVICES[name]
     options = parse_quickly(service["command"][1:])
     assert options is not None, "the command line is not in order"
@@ -62,7 +62,7 @@ def default_settings() -> BrokerConfig:
     return load_settings(options)
 
 
-def test_the_default_command_of_the_image_is_one_that_the_broker_takes() -> None:
+def test_the_default_command_of_the_image_is_valid() -> None:
     assert [each.port for each in default_settings().listeners] == [9092]
 
 
@@ -78,7 +78,7 @@ def test_the_admin_port_of_a_service_is_published_on_the_loopback_interface_only
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
-def test_the_health_check_tells_a_broker_that_serves_from_none(tmp_path: Path) -> None:
+def test_the_health_check_distinguishes_a_running_broker_from_none(tmp_path: Path) -> None:
     (check,) = re.findall(r"CMD (\[.*readyz.*\])", DOCKERFILE)
     admin = free_port()
     broker = BrokerProcess(tmp_path, settings={"penstock.admin.listener": f"127.0.0.1:{admin}"})

@@ -58,7 +58,7 @@ def run(name: str, *arguments: str) -> str:
         ("transactions", r"receipts: paid 10, paid 20, paid 30"),
     ],
 )
-def test_a_script_tells_its_story(broker: BrokerProcess, name: str, told: str) -> None:
+def test_a_script_prints_the_expected_output(broker: BrokerProcess, name: str, told: str) -> None:
     assert re.search(told, run(name, "--bootstrap-server", broker.bootstrap))
 
 

@@ -126,9 +126,7 @@ def test_an_error_is_reported_with_every_line_of_its_request(
     assert "4 errors, 20 lines that belong to them" in stage.shown("log_concentrator", capsys)
 
 
-def test_balances_are_what_events_add_up_to_however_often_they_are_rebuilt(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rebuilt_balances_are_the_sum_of_the_events(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     reasons = stage.play(ledger, ledger.messages(120))
     positive, other = sorted(reasons.elements(), reverse=True)
     assert positive.startswith("expectation broken: money moves by a positive amount (")
@@ -153,7 +151,7 @@ def test_balances_are_what_events_add_up_to_however_often_they_are_rebuilt(
     assert len(replayed.rows("postings")) == len(stage.rows("postings"))
 
 
-def test_averages_are_those_of_readings_in_time_and_alarms_those_above_the_limit(
+def test_averages_exclude_late_readings_and_alarms_are_those_above_the_limit(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = 6000
@@ -204,7 +202,7 @@ def averages_of(
     return {key: (sum(each) / len(each), max(each), len(each)) for key, each in windows.items()}
 
 
-def test_the_table_tells_who_leads_what_and_warnings_tell_what_lacks_replicas(
+def test_the_table_lists_leaders_and_warnings_list_under_replicated_partitions(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_topics(stage.broker.bootstrap, {"audited": 2})
@@ -235,7 +233,7 @@ def test_the_table_tells_who_leads_what_and_warnings_tell_what_lacks_replicas(
     assert "API versions of each broker" in shown
 
 
-def test_the_audit_tells_the_api_versions_of_each_broker_and_internal_topics_only_when_asked() -> None:
+def test_the_audit_lists_api_versions_and_internal_topics_only_on_request() -> None:
     with Cluster(2, topics={"orders": 1, "__internal": 1}) as cluster:
         found = list(topology.messages(cluster.bootstrap_servers))
         values = [json.loads(each.value or b"") for each in found]

@@ -55,7 +55,7 @@ async def test_groups_are_listed_by_state_and_type_in_any_case(member: GroupClie
     assert member.group not in await listed(member.client, states_filter=["nonsense"])
 
 
-async def test_a_consumer_without_a_group_of_members_is_listed_as_an_empty_group(
+async def test_a_group_with_offsets_and_without_members_is_listed_as_empty(
     member: GroupClient,
 ) -> None:
     topic = await member.client.create_topic()
@@ -129,7 +129,7 @@ async def test_only_groups_without_members_are_deleted(member: GroupClient, vers
     assert await member.heartbeat() == "UNKNOWN_MEMBER_ID"
 
 
-async def test_a_deleted_group_may_come_again(member: GroupClient) -> None:
+async def test_a_deleted_group_can_be_recreated(member: GroupClient) -> None:
     await member.make_stable()
     await member.leave()
     await member.client.send(DeleteGroupsRequest(groups_names=[member.group]))

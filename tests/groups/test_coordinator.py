@@ -88,7 +88,7 @@ async def test_a_sync_must_name_its_protocol_from_version_5_on(member: GroupClie
 
 
 @pytest.mark.parametrize("version", versions(HeartbeatRequest))
-async def test_heartbeats_of_members_are_welcome(member: GroupClient, version: int) -> None:
+async def test_heartbeats_of_members_are_accepted(member: GroupClient, version: int) -> None:
     await member.make_stable()
     assert await member.heartbeat(version) == "NONE"
 
@@ -99,7 +99,7 @@ async def test_heartbeats_of_members_are_welcome(member: GroupClient, version: i
 
 
 @pytest.mark.parametrize("version", versions(LeaveGroupRequest))
-async def test_a_member_leaves_and_is_no_member_any_more(member: GroupClient, version: int) -> None:
+async def test_a_member_that_left_is_unknown(member: GroupClient, version: int) -> None:
     await member.make_stable()
 
     assert await member.leave(version) == "NONE"
@@ -116,7 +116,9 @@ async def test_leaving_a_missing_group_is_an_error_for_each_member(member: Group
     assert code(one(answer.members).error_code) == "UNKNOWN_MEMBER_ID"
 
 
-async def test_two_members_wait_for_each_other_and_share(live: Live, member: GroupClient) -> None:
+async def test_two_members_wait_for_each_other_and_share_the_partitions(
+    live: Live, member: GroupClient
+) -> None:
     await member.make_stable()
     other = GroupClient(await live.connect(), member.group)
     joining = asyncio.ensure_future(other.join())
@@ -149,9 +151,7 @@ async def test_members_of_a_group_may_use_different_versions(live: Live, member:
 
 
 @pytest.mark.parametrize("session_ms", [1, 2_000_000])
-async def test_a_session_timeout_outside_of_the_limits_is_refused(
-    member: GroupClient, session_ms: int
-) -> None:
+async def test_a_session_timeout_outside_the_limits_is_refused(member: GroupClient, session_ms: int) -> None:
     answer = await member.begin_join(session_timeout_ms=session_ms)
 
     assert code(answer.error_code) == "INVALID_SESSION_TIMEOUT"
@@ -165,7 +165,7 @@ async def test_a_group_must_have_a_name(member: GroupClient) -> None:
     assert await member.heartbeat() == "INVALID_GROUP_ID"
 
 
-async def test_an_id_of_a_group_that_does_not_exist_is_unknown(member: GroupClient) -> None:
+async def test_a_member_of_a_missing_group_is_unknown(member: GroupClient) -> None:
     member.member_id = "from-another-life"
 
     assert code((await member.begin_join()).error_code) == "UNKNOWN_MEMBER_ID"
@@ -173,7 +173,7 @@ async def test_an_id_of_a_group_that_does_not_exist_is_unknown(member: GroupClie
     assert await member.heartbeat() == "UNKNOWN_MEMBER_ID"
 
 
-async def test_a_join_that_waits_does_not_hold_up_other_connections(live: Live, member: GroupClient) -> None:
+async def test_a_waiting_join_does_not_block_other_connections(live: Live, member: GroupClient) -> None:
     await member.make_stable()
     other = GroupClient(await live.connect(), member.group)
     waiting = asyncio.ensure_future(other.join())
@@ -186,7 +186,7 @@ async def test_a_join_that_waits_does_not_hold_up_other_connections(live: Live, 
     await other.client.close()
 
 
-async def test_a_broker_that_stops_answers_members_that_wait(tmp_path: Path) -> None:
+async def test_a_stopping_broker_answers_waiting_members(tmp_path: Path) -> None:
     async with running_broker(tmp_path, SETTINGS) as live:
         member = GroupClient(await live.connect(), "g")
         await member.find()
@@ -199,7 +199,7 @@ async def test_a_broker_that_stops_answers_members_that_wait(tmp_path: Path) -> 
         assert code((await waiting).error_code) == "NOT_COORDINATOR"
 
 
-async def test_a_silent_member_is_evicted_when_its_session_ends(tmp_path: Path) -> None:
+async def test_a_member_is_removed_at_its_session_timeout(tmp_path: Path) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
         member, other = await a_pair(live, clock)
@@ -214,7 +214,7 @@ async def test_a_silent_member_is_evicted_when_its_session_ends(tmp_path: Path) 
         assert await other.heartbeat() == "UNKNOWN_MEMBER_ID"
 
 
-async def test_members_are_the_same_after_a_restart_and_none_need_join(tmp_path: Path) -> None:
+async def test_members_survive_a_restart_without_rejoining(tmp_path: Path) -> None:
     async with running_broker(tmp_path, SETTINGS) as live:
         member = GroupClient(await live.connect(), "g")
         await member.find()

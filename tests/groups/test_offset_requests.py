@@ -71,7 +71,7 @@ async def test_offsets_are_fetched_in_every_version(
 
 
 @pytest.mark.parametrize("version", versions(OffsetFetchRequest)[1:])
-async def test_all_offsets_of_a_group_are_fetched_without_naming_them(
+async def test_all_offsets_of_a_group_are_fetched_when_none_are_named(
     loner: GroupClient, topic: TopicHandle, client: Client, version: int
 ) -> None:
     other = await client.create_topic()
@@ -116,7 +116,7 @@ async def test_several_groups_are_fetched_at_once(
     }
 
 
-async def test_partitions_and_topics_that_do_not_exist_are_refused_one_by_one(
+async def test_unknown_partitions_and_topics_are_refused_individually(
     loner: GroupClient, topic: TopicHandle
 ) -> None:
     unknown = TopicHandle("no-such-topic", b"\x09" * 16)
@@ -136,13 +136,13 @@ async def test_fetching_by_an_unknown_topic_id_is_an_error(loner: GroupClient, c
     assert code(answer.topics[0].partitions[0].error_code) == "UNKNOWN_TOPIC_ID"
 
 
-async def test_a_note_that_is_too_long_is_refused(loner: GroupClient, topic: TopicHandle) -> None:
+async def test_commit_metadata_that_is_too_long_is_refused(loner: GroupClient, topic: TopicHandle) -> None:
     assert await loner.commit(topic, {0: 1}, metadata="x" * 4096) == {0: "NONE"}
     assert await loner.commit(topic, {0: 2}, metadata="x" * 4097) == {0: "OFFSET_METADATA_TOO_LARGE"}
     assert (await loner.committed(topic, 0))[0][0] == 1
 
 
-async def test_no_note_is_an_empty_note(loner: GroupClient, topic: TopicHandle) -> None:
+async def test_null_commit_metadata_is_returned_as_empty(loner: GroupClient, topic: TopicHandle) -> None:
     await loner.commit(topic, {0: 1}, metadata=None)
 
     assert await loner.committed(topic, 0) == {0: (1, -1, "")}
@@ -160,7 +160,7 @@ async def test_a_commit_of_many_partitions_may_take_several_batches(
     assert {partition: each[0] for partition, each in found.items()} == offsets
 
 
-async def test_members_commit_and_others_do_not(live: Live, loner: GroupClient, topic: TopicHandle) -> None:
+async def test_only_members_may_commit(live: Live, loner: GroupClient, topic: TopicHandle) -> None:
     member = GroupClient(await live.connect(), loner.group)
     await member.make_stable()
 
@@ -181,7 +181,7 @@ async def test_a_member_of_a_deleted_group_gets_an_error_that_its_version_knows(
     assert await loner.commit(topic, {0: 1}, version) == {0: expected}
 
 
-async def test_offsets_go_with_their_topic(loner: GroupClient, client: Client) -> None:
+async def test_offsets_are_deleted_with_their_topic(loner: GroupClient, client: Client) -> None:
     topic = await client.create_topic()
     await loner.commit(topic, {0: 7})
     await client.send(DeleteTopicsRequest(topics=[DeleteTopicState(name=topic.name)], timeout_ms=1000))
@@ -213,9 +213,7 @@ async def test_offsets_of_unsubscribed_topics_are_deleted(
     await member.client.close()
 
 
-async def test_offsets_of_a_group_that_does_not_exist_cannot_be_deleted(
-    loner: GroupClient, topic: TopicHandle
-) -> None:
+async def test_offsets_of_a_missing_group_cannot_be_deleted(loner: GroupClient, topic: TopicHandle) -> None:
     loner.group = "nobody-made-this"
 
     assert await delete(loner, {topic.name: [0]}) == "GROUP_ID_NOT_FOUND"

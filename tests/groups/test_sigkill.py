@@ -34,7 +34,7 @@ class Committing:
                     self.acknowledged = self.sent
 
 
-def test_acknowledged_offsets_survive_and_none_is_invented(tmp_path: Path) -> None:
+def test_acknowledged_offsets_survive_and_no_others_appear(tmp_path: Path) -> None:
     chance = random.Random(7)
     broker = BrokerProcess(tmp_path, settings={"offsets.topic.num.partitions": "5"}).start()
     groups = [Committing(f"group-{number}") for number in range(GROUPS)]

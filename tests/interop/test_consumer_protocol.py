@@ -228,7 +228,7 @@ def test_a_mixed_group_continues_after_the_broker_was_killed(own_stage: Stage) -
         ("kafka-python", "roundrobin"),
     ],
 )
-def test_a_rolling_migration_there_and_back_neither_loses_nor_duplicates_records(
+def test_a_rolling_upgrade_and_downgrade_neither_loses_nor_duplicates_records(
     classic: str, assignor: str, stage: Stage
 ) -> None:
     """Members are replaced one by one, with a mixed group in between, while records are produced."""

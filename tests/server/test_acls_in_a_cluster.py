@@ -71,6 +71,6 @@ async def walk(cluster: Cluster) -> None:
         await each.close()
 
 
-def test_acls_hold_on_every_broker_whichever_is_asked_to_change_them() -> None:
+def test_acls_apply_on_every_broker_whichever_receives_the_change() -> None:
     with Cluster(3, topics={"orders": 1}, config=SETTINGS) as cluster:
         asyncio.run(walk(cluster))

@@ -43,7 +43,7 @@ async def shown(live: Live, directory: Path, name: str, port: int | None = None)
     return Client(await Connection.open("127.0.0.1", port or live.port, tls=context))
 
 
-async def test_by_certificate_a_broker_has_the_name_of_this_one_or_of_a_super_user(tmp_path: Path) -> None:
+async def test_with_mutual_tls_a_broker_has_this_brokers_name_or_is_a_super_user(tmp_path: Path) -> None:
     AUTHORITY.issue(name="broker").write(tmp_path / "broker.pem")
     settings = {
         "listeners": "SSL://127.0.0.1:0,CLIENTS://127.0.0.1:0",
@@ -64,7 +64,7 @@ async def test_by_certificate_a_broker_has_the_name_of_this_one_or_of_a_super_us
         assert await told(await shown(live, tmp_path, "broker", clients)) == REFUSED
 
 
-async def test_by_login_a_broker_is_who_this_one_logs_in_as_or_a_super_user(tmp_path: Path) -> None:
+async def test_with_sasl_a_broker_has_this_brokers_user_or_is_a_super_user(tmp_path: Path) -> None:
     settings = {
         "listeners": "SASL_PLAINTEXT://127.0.0.1:0,CLIENTS://127.0.0.1:0",
         "listener.security.protocol.map": "SASL_PLAINTEXT:SASL_PLAINTEXT,CLIENTS:SASL_PLAINTEXT",
@@ -92,7 +92,7 @@ async def test_by_login_a_broker_is_who_this_one_logs_in_as_or_a_super_user(tmp_
         assert await changed(alice, "bob") == await changed(broker, "broker") == "NONE"
 
 
-async def test_where_no_login_is_needed_only_the_proof_of_a_broker_is_begun(client: Client) -> None:
+async def test_a_listener_without_logins_refuses_the_mechanisms_of_clients(client: Client) -> None:
     for mechanism in ("PLAIN", "SCRAM-SHA-256"):
         answer = await client.send(SaslHandshakeRequest(mechanism=mechanism))
         assert (code(answer.error_code), answer.mechanisms) == ("ILLEGAL_SASL_STATE", [])
@@ -100,7 +100,7 @@ async def test_where_no_login_is_needed_only_the_proof_of_a_broker_is_begun(clie
     assert code(answer.error_code) == "ILLEGAL_SASL_STATE"
 
 
-async def test_who_fails_to_prove_it_is_what_they_were(client: Client) -> None:
+async def test_a_failed_authentication_leaves_the_identity_unchanged(client: Client) -> None:
     assert (await client.send(SaslHandshakeRequest(mechanism="PENSTOCK-CLUSTER"))).error_code == 0
     challenge = await client.send(SaslAuthenticateRequest(auth_bytes=bytes(32)))
     assert challenge.error_code == 0

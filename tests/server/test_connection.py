@@ -80,7 +80,7 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
     return await reader.readexactly(size)
 
 
-def test_pipelined_frames_are_answered_in_order_although_they_finish_in_reverse() -> None:
+def test_pipelined_requests_are_answered_in_order_even_if_they_complete_in_reverse() -> None:
     async def scenario() -> None:
         gates: dict[bytes, asyncio.Future[None]] = {}
 
@@ -153,7 +153,7 @@ def test_a_frame_of_impossible_size_closes_the_connection_and_says_why(
     assert f"a frame of {size} bytes" in caplog.text
 
 
-def test_who_is_closed_again_and_again_for_the_same_does_not_fill_the_log(
+def test_repeated_closes_for_the_same_reason_are_rate_limited_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def scenario() -> None:
@@ -169,7 +169,7 @@ def test_who_is_closed_again_and_again_for_the_same_does_not_fill_the_log(
     assert [each.getMessage().count("a frame of 2000 bytes") for each in told] == [1]
 
 
-def test_requests_that_fail_at_the_same_place_over_and_over_leave_one_traceback(
+def test_repeated_failures_at_the_same_place_log_one_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def answer(_frame: bytes) -> Answer:
@@ -208,7 +208,7 @@ def test_a_bad_request_closes_its_own_connection_only() -> None:
     asyncio.run(scenario())
 
 
-def test_reading_stops_while_too_many_requests_are_in_flight_and_goes_on_after() -> None:
+def test_reading_pauses_while_too_many_requests_are_in_flight() -> None:
     async def scenario() -> None:
         gate: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -231,7 +231,7 @@ def test_reading_stops_while_too_many_requests_are_in_flight_and_goes_on_after()
     asyncio.run(scenario())
 
 
-def test_a_client_that_does_not_read_is_not_read_from_either() -> None:
+def test_reading_pauses_while_the_client_does_not_read_its_responses() -> None:
     async def scenario() -> None:
         big = bytes(1 << 20)
 
@@ -252,7 +252,7 @@ def test_a_client_that_does_not_read_is_not_read_from_either() -> None:
     asyncio.run(scenario())
 
 
-def test_draining_answers_what_is_in_flight_and_takes_nothing_new() -> None:
+def test_draining_answers_requests_in_flight_and_accepts_no_new_ones() -> None:
     async def scenario() -> None:
         gate: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -280,7 +280,9 @@ def test_draining_answers_what_is_in_flight_and_takes_nothing_new() -> None:
     asyncio.run(scenario())
 
 
-def test_one_connection_too_many_is_refused_and_the_others_live_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_connection_above_the_limit_is_refused_and_the_others_stay_open(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def scenario() -> None:
         async with serving(echo, connections_max=1) as (_, _, port):
             first_reader, first = await asyncio.open_connection("127.0.0.1", port)
@@ -297,7 +299,7 @@ def test_one_connection_too_many_is_refused_and_the_others_live_on(caplog: pytes
     assert "max.connections" in caplog.text
 
 
-def test_a_half_closed_client_still_gets_its_answers() -> None:
+def test_a_half_closed_client_still_gets_its_responses() -> None:
     async def scenario() -> None:
         async def later(frame: bytes) -> Answer:
             await asyncio.sleep(0.01)
@@ -314,7 +316,7 @@ def test_a_half_closed_client_still_gets_its_answers() -> None:
     asyncio.run(scenario())
 
 
-def test_a_short_wait_does_not_end_a_longer_one() -> None:
+def test_a_short_throttle_does_not_end_a_longer_one() -> None:
     async def scenario() -> None:
         async with serving(echo) as (dispatch, host, port):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -331,7 +333,7 @@ def test_a_short_wait_does_not_end_a_longer_one() -> None:
     asyncio.run(scenario())
 
 
-def test_half_frames_that_never_end_make_room_for_whole_ones() -> None:
+def test_incomplete_frames_are_dropped_to_make_room_for_complete_ones() -> None:
     async def scenario() -> None:
         size = 4 << 20
         async with serving(echo, frame_bytes_max=1 << 24, memory_bytes=3 * size) as (_, host, port):
@@ -355,7 +357,7 @@ def test_half_frames_that_never_end_make_room_for_whole_ones() -> None:
     asyncio.run(scenario())
 
 
-def test_when_requests_fill_the_memory_others_are_read_later() -> None:
+def test_requests_wait_to_be_read_while_the_request_memory_is_full() -> None:
     async def scenario() -> None:
         gate = asyncio.get_running_loop().create_future()
 
@@ -382,7 +384,7 @@ def test_when_requests_fill_the_memory_others_are_read_later() -> None:
     asyncio.run(scenario())
 
 
-def test_what_a_client_does_not_read_is_counted_until_it_is_gone() -> None:
+def test_unsent_bytes_of_a_client_are_counted_until_it_disconnects() -> None:
     async def scenario() -> None:
         def much(_frame: bytes) -> Answer:
             return (framed(bytes(16 << 20)),)
@@ -401,7 +403,7 @@ def test_what_a_client_does_not_read_is_counted_until_it_is_gone() -> None:
     asyncio.run(scenario())
 
 
-def test_who_was_accepted_just_before_the_listener_was_closed_is_turned_away() -> None:
+def test_a_connection_accepted_just_before_the_listener_closed_is_closed() -> None:
     async def scenario() -> None:
         security = plaintext()
         async with serving(echo, security=security) as (dispatch, host, port):

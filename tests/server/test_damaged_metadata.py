@@ -89,7 +89,7 @@ def start_after(data: Path, damage: Damage, *, was_clean: bool = True) -> None:
         pytest.param(flip(SEGMENT, 0.99), r"\d+", r"\d+", id="last batch"),
     ],
 )
-def test_a_flipped_bit_in_the_metadata_log_names_file_place_and_remedy(
+def test_a_flipped_bit_in_the_metadata_log_is_reported_with_file_position_and_remedy(
     tmp_path: Path, damage: Damage, byte: object, offset: object, was_clean: bool
 ) -> None:
     told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte {byte}: .* offsets {offset} to .*{REMEDY}"
@@ -97,7 +97,7 @@ def test_a_flipped_bit_in_the_metadata_log_names_file_place_and_remedy(
         start_after(tmp_path, damage, was_clean=was_clean)
 
 
-def test_a_metadata_log_that_was_shortened_names_file_place_and_remedy(tmp_path: Path) -> None:
+def test_a_shortened_metadata_log_is_reported_with_file_position_and_remedy(tmp_path: Path) -> None:
     told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .*{REMEDY}"
     with pytest.raises(StartFailed, match=told):
         start_after(tmp_path, cut(SEGMENT, 30))
@@ -105,7 +105,7 @@ def test_a_metadata_log_that_was_shortened_names_file_place_and_remedy(tmp_path:
 
 @pytest.mark.parametrize("was_clean", [True, False])
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_metadata_log_that_was_cut_between_two_batches_names_file_place_and_remedy(
+def test_a_metadata_log_cut_between_two_batches_is_reported_with_file_position_and_remedy(
     tmp_path: Path, count: int, was_clean: bool
 ) -> None:
     told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .* offsets \d+ to \d+ are missing. .*{REMEDY}"
@@ -131,7 +131,7 @@ def test_a_metadata_log_that_was_cut_between_two_batches_names_file_place_and_re
         ),
     ],
 )
-def test_a_quorum_state_that_cannot_be_used_names_file_and_remedy(
+def test_an_unusable_quorum_state_file_is_reported_with_its_remedy(
     tmp_path: Path, damage: Damage, reason: str
 ) -> None:
     told = (
@@ -142,7 +142,7 @@ def test_a_quorum_state_that_cannot_be_used_names_file_and_remedy(
         start_after(tmp_path, damage)
 
 
-def test_the_remedy_helps_a_node_that_is_alone(tmp_path: Path) -> None:
+def test_the_remedy_works_for_a_single_node(tmp_path: Path) -> None:
     """Its log says how far the epochs were: none of them comes again."""
     start_after(tmp_path, lambda metadata: (metadata / "quorum-state").unlink())
     content = (tmp_path / "__cluster_metadata-0" / "quorum-state").read_bytes()

@@ -30,7 +30,7 @@ def texts_of_log_errors(tree: ast.AST) -> Iterator[int]:
                 yield each.lineno
 
 
-def test_no_handler_answers_with_the_text_of_a_logs_error() -> None:
+def test_no_handler_returns_the_text_of_a_storage_error() -> None:
     found = [
         f"{path.relative_to(SOURCES)}:{line}"
         for path in ANSWERING
@@ -41,7 +41,7 @@ def test_no_handler_answers_with_the_text_of_a_logs_error() -> None:
 
 
 @pytest.mark.parametrize("kind", [StorageError, StorageFailure, LogClosed, LogCorrupt])
-def test_errors_whose_text_may_name_a_file_have_another_for_clients(kind: type[LogError]) -> None:
+def test_errors_whose_text_may_name_a_file_have_a_separate_text_for_clients(kind: type[LogError]) -> None:
     error = kind("cannot do it to /data/orders-0/00000000000000000000.log")
     assert "/data" not in error.client_message
     assert "/data" in str(error), "the log says it"

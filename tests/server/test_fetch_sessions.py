@@ -75,14 +75,14 @@ def told(
     ]
 
 
-def test_a_full_fetch_makes_a_session_and_tells_every_partition() -> None:
+def test_a_full_fetch_creates_a_session_and_returns_every_partition() -> None:
     plan = sessions().plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
     assert plan.session_id > 0
     assert not plan.is_incremental
     assert told(plan) == [0, 1]
 
 
-def test_a_fetch_with_epoch_minus_one_makes_no_session() -> None:
+def test_a_fetch_with_epoch_minus_one_creates_no_session() -> None:
     cache = sessions()
     plan = cache.plan(request(0, -1, ("t", 0, 5)), V12, 0)
     assert plan.session_id == 0
@@ -90,7 +90,7 @@ def test_a_fetch_with_epoch_minus_one_makes_no_session() -> None:
     assert [p.fetch_offset for p in plan.partitions] == [5]
 
 
-def test_an_incremental_fetch_reads_all_partitions_and_tells_only_news() -> None:
+def test_an_incremental_fetch_reads_all_partitions_and_returns_only_changes() -> None:
     cache = sessions()
     first = cache.plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
     assert told(first) == [0, 1]
@@ -103,7 +103,7 @@ def test_an_incremental_fetch_reads_all_partitions_and_tells_only_news() -> None
     assert told(fourth, high_watermark=11, records={1}) == [1]
 
 
-def test_an_incremental_fetch_moves_adds_and_forgets_partitions() -> None:
+def test_an_incremental_fetch_updates_adds_and_removes_partitions() -> None:
     cache = sessions()
     first = cache.plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
     second = cache.plan(request(first.session_id, 1, ("t", 0, 50), ("u", 2, 7), forget=(("t", 1),)), V12, 1)
@@ -118,7 +118,7 @@ def test_a_served_partition_goes_to_the_end_of_the_order() -> None:
     assert [p.index for p in second.partitions] == [1, 2, 0]
 
 
-def test_a_partition_is_told_again_after_its_error_is_over() -> None:
+def test_a_partition_is_returned_again_when_its_error_has_ended() -> None:
     cache = sessions()
     first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
     told(first)
@@ -126,7 +126,7 @@ def test_a_partition_is_told_again_after_its_error_is_over() -> None:
     assert told(cache.plan(request(first.session_id, 2), V12, 2)) == [0]
 
 
-def test_an_unknown_session_and_a_wrong_epoch_are_named() -> None:
+def test_an_unknown_session_and_a_wrong_epoch_have_different_errors() -> None:
     cache = sessions()
     assert cache.plan(request(99, 1), V12, 0).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
@@ -135,7 +135,7 @@ def test_an_unknown_session_and_a_wrong_epoch_are_named() -> None:
     )
 
 
-def test_a_session_by_names_cannot_go_on_by_topic_ids() -> None:
+def test_a_session_with_names_cannot_continue_with_topic_ids() -> None:
     cache = sessions()
     first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
     plan = cache.plan(request(first.session_id, 1), V13, 0)
@@ -149,7 +149,7 @@ def test_closing_a_session_frees_its_slot() -> None:
     assert len(cache) == 0
 
 
-def test_a_full_cache_gives_no_session_until_the_oldest_is_idle_long_enough() -> None:
+def test_a_full_cache_creates_no_session_until_the_oldest_is_idle_long_enough() -> None:
     cache = sessions(slots_max=1)
     cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
     assert cache.plan(request(0, 0, ("t", 0, 0)), V12, 1000).session_id == 0
@@ -157,7 +157,7 @@ def test_a_full_cache_gives_no_session_until_the_oldest_is_idle_long_enough() ->
     assert len(cache) == 1
 
 
-def test_a_follower_that_had_to_cut_its_log_is_told_the_high_watermark_again() -> None:
+def test_a_follower_that_truncated_its_log_gets_the_high_watermark_again() -> None:
     """Seed 149 of the simulated clusters: it could not take it over, and was not told until the next record came."""
     many = sessions()
     session_id = many.plan(request(0, 0, ("t", 0, 9)), V12, 0).session_id
@@ -171,7 +171,7 @@ def test_a_follower_that_had_to_cut_its_log_is_told_the_high_watermark_again() -
     assert not plan.must_include(plan.partitions[0], agreeing)
 
 
-def test_a_follower_of_a_new_leader_epoch_is_told_the_high_watermark_again() -> None:
+def test_a_follower_of_a_new_leader_epoch_gets_the_high_watermark_again() -> None:
     """It drops an answer that was under way when the epoch began."""
     many = sessions()
     plan = many.plan(request(0, 0, ("t", 0, 5), leader_epoch=3), V12, 0)

@@ -330,7 +330,9 @@ def prepared(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -
     ("row", "when"),
     [pytest.param(row, when, id=f"{row.file}: {row.damage}, {when}") for row in ROWS for when in row.when],
 )
-async def test_damage_to_a_file(prepared: Path, tmp_path: Path, row: Row, when: str) -> None:
+async def test_a_damaged_file_has_the_documented_effect(
+    prepared: Path, tmp_path: Path, row: Row, when: str
+) -> None:
     data = tmp_path / "data"
     shutil.copytree(prepared, data)
     row.do(next(data.glob(row.file)))
@@ -361,7 +363,7 @@ def test_every_kind_of_file_has_a_row_for_each_kind_of_damage() -> None:
     assert kinds == {(file, damage) for file in files for damage in ("flip", "cut", "remove")}
 
 
-def test_every_file_that_a_stop_leaves_has_a_row(prepared: Path) -> None:
+def test_every_file_in_a_stopped_data_directory_has_a_row(prepared: Path) -> None:
     """But for what a row of another partition or segment stands for."""
     files = {row.file for row in ROWS}
     kinds = {Path(file).name if "/" not in file else Path(file).suffix or Path(file).name for file in files}

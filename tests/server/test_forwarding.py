@@ -48,7 +48,7 @@ async def open_envelope(client: Client, request: bytes) -> EnvelopeResponse:
     return response
 
 
-async def test_an_envelope_must_say_who_sent_what_is_in_it(other_broker: Client) -> None:
+async def test_an_envelope_must_name_the_principal_of_its_request(other_broker: Client) -> None:
     request = request_of(create_request(unique_name()), CREATE_VERSION)
     opened: EnvelopeResponse = await other_broker.send(
         EnvelopeRequest(request_data=request, request_principal=b"\x00")
@@ -56,7 +56,7 @@ async def test_an_envelope_must_say_who_sent_what_is_in_it(other_broker: Client)
     assert code(opened.error_code) == "PRINCIPAL_DESERIALIZATION_FAILURE"
 
 
-async def test_an_envelope_is_answered_as_its_client_would_be(other_broker: Client) -> None:
+async def test_an_envelope_returns_the_response_that_the_client_would_get(other_broker: Client) -> None:
     opened = await open_envelope(
         other_broker, request_of(create_request(unique_name()), CREATE_VERSION, 4321)
     )
@@ -78,7 +78,7 @@ async def test_an_envelope_is_answered_as_its_client_would_be(other_broker: Clie
     ],
     ids=["nothing", "cut short", "unknown API", "not for controllers", "an envelope in it"],
 )
-async def test_an_envelope_with_nonsense_in_it_does_not_end_the_connection_of_its_broker(
+async def test_a_malformed_request_in_an_envelope_does_not_close_the_brokers_connection(
     other_broker: Client, content: bytes
 ) -> None:
     opened = await open_envelope(other_broker, content)
@@ -175,7 +175,7 @@ async def altered(
     return [(each.resource_type, code(each.error_code)) for each in answer.responses]
 
 
-async def test_log_levels_are_changed_by_the_broker_that_is_asked_and_settings_by_the_controller(
+async def test_log_levels_are_changed_locally_and_settings_by_the_controller(
     tmp_path: Path,
 ) -> None:
     far = FarController()
@@ -187,7 +187,7 @@ async def test_log_levels_are_changed_by_the_broker_that_is_asked_and_settings_b
         assert far.asked == [(BROKER, "1")]
 
 
-async def test_a_brokers_settings_are_checked_by_that_broker_before_the_controller_hears_of_them(
+async def test_a_brokers_settings_are_validated_by_that_broker_before_they_are_forwarded(
     tmp_path: Path,
 ) -> None:
     far = FarController()
@@ -200,7 +200,7 @@ async def test_a_brokers_settings_are_checked_by_that_broker_before_the_controll
     assert far.asked == [(BROKER, "")]
 
 
-async def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it_is(
+async def test_a_request_and_its_response_are_forwarded_unchanged(
     tmp_path: Path,
 ) -> None:
     seen: list[bytes] = []
@@ -218,7 +218,7 @@ async def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back
     assert seen == [request]
 
 
-async def test_a_request_that_waited_for_a_controller_which_this_node_becomes_is_answered_here(
+async def test_a_request_waiting_for_a_controller_is_answered_here_if_this_node_becomes_it(
     tmp_path: Path,
 ) -> None:
     async def forward(_frame: bytes) -> bytes:
@@ -241,7 +241,7 @@ async def test_a_request_that_waited_for_a_controller_which_this_node_becomes_is
     assert response.topics[0].partitions[0].leader_epoch == 5
 
 
-async def test_what_a_controller_could_not_decide_because_another_leads_is_put_to_that_one(
+async def test_a_request_refused_by_a_former_controller_is_forwarded_to_the_new_one(
     tmp_path: Path,
 ) -> None:
     """The client is not told NOT_CONTROLLER: any broker takes its request."""
@@ -266,7 +266,9 @@ async def test_what_a_controller_could_not_decide_because_another_leads_is_put_t
 @pytest.mark.parametrize(
     "error", [ConnectionResetError(), ProtocolError("?"), Refusal(ErrorCode.NOT_CONTROLLER, "not here")]
 )
-async def test_a_client_whose_request_no_controller_takes_is_let_go(tmp_path: Path, error: Exception) -> None:
+async def test_a_client_whose_request_no_controller_accepts_is_disconnected(
+    tmp_path: Path, error: Exception
+) -> None:
     async def forward(_frame: bytes) -> bytes:
         raise error
 
@@ -276,7 +278,7 @@ async def test_a_client_whose_request_no_controller_takes_is_let_go(tmp_path: Pa
             await answer_of(found)
 
 
-async def test_an_envelope_that_comes_to_a_broker_that_does_not_lead_is_sent_back(tmp_path: Path) -> None:
+async def test_an_envelope_is_refused_by_a_broker_that_is_not_the_controller(tmp_path: Path) -> None:
     async def forward(_frame: bytes) -> bytes:
         raise AssertionError
 

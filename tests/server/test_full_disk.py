@@ -94,7 +94,7 @@ def lines(log: pytest.LogCaptureFixture, level: str) -> list[str]:
     return [each.getMessage() for each in log.records if each.levelname == level and "disk" in each.name]
 
 
-async def test_a_full_disk_is_seen_everywhere_and_takes_all_but_records(
+async def test_a_full_disk_is_reported_and_refuses_only_records(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with small_disk() as disk:
@@ -145,7 +145,7 @@ async def _until_committed(client: Client, topic: TopicHandle) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_deleting_a_topic_heals_a_full_disk_without_a_restart(caplog: pytest.LogCaptureFixture) -> None:
+async def test_deleting_a_topic_frees_a_full_disk_without_a_restart(caplog: pytest.LogCaptureFixture) -> None:
     with small_disk() as disk:
         async with running_broker(DATA, SETTINGS, files=disk) as live, admin_port(live) as get:
             client = await live.connect()
@@ -163,7 +163,7 @@ async def test_deleting_a_topic_heals_a_full_disk_without_a_restart(caplog: pyte
             assert lines(caplog, "WARNING")[0].startswith("Disk space recovered on /data; writes resumed: ")
 
 
-async def test_a_shorter_retention_heals_a_full_disk_without_a_restart() -> None:
+async def test_a_shorter_retention_frees_a_full_disk_without_a_restart() -> None:
     with small_disk() as disk:
         async with running_broker(DATA, SETTINGS, files=disk) as live:
             client = await live.connect()
@@ -198,7 +198,7 @@ async def test_the_reserve_can_be_changed_while_the_broker_runs() -> None:
             assert space.state is DiskState.FULL
 
 
-async def test_one_batch_larger_than_what_is_left_is_refused_and_small_ones_are_taken() -> None:
+async def test_a_batch_larger_than_the_free_space_is_refused_and_smaller_ones_are_stored() -> None:
     with small_disk() as disk:
         async with running_broker(DATA, SETTINGS, files=disk) as live:
             client = await live.connect()
@@ -230,7 +230,7 @@ async def test_a_failed_disk_makes_the_broker_unready(caplog: pytest.LogCaptureF
         disk.heal(fault)
 
 
-async def test_no_answer_of_a_broker_whose_disk_refuses_names_a_path() -> None:
+async def test_no_response_of_a_broker_with_a_failing_disk_contains_a_path() -> None:
     """Of the metadata log, too."""
     disk = FaultyDisk(Random(1))
     async with running_broker(DATA, SETTINGS, files=disk) as live:

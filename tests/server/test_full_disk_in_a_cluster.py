@@ -33,7 +33,7 @@ def set_reserve(cluster: Cluster, node: int, reserve_bytes: int) -> None:
     asyncio.run(change())
 
 
-def test_a_follower_with_a_full_disk_falls_out_of_sync_and_comes_back_when_space_is_freed() -> None:
+def test_a_follower_with_a_full_disk_leaves_the_isr_and_rejoins_when_space_is_freed() -> None:
     with Cluster(3, topics={"orders": 1, "quiet": 1}, config=SETTINGS) as cluster:
         topic = cluster.topic("orders")
         topic.produce(b"one")

@@ -128,7 +128,7 @@ async def still_serves(client: Client) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_damaged_requests_hurt_nobody_else(
+async def test_damaged_requests_do_not_affect_other_clients(
     tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     chance = random.Random(seed)
@@ -145,7 +145,7 @@ async def test_damaged_requests_hurt_nobody_else(
         assert "Unhandled error" not in caplog.text
 
 
-async def test_random_bytes_for_every_api_hurt_nobody_else(
+async def test_random_bytes_for_every_api_do_not_affect_other_clients(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     chance = random.Random(3)

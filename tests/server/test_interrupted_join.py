@@ -58,7 +58,7 @@ async def interrupted_join(tmp_path: Path) -> AsyncIterator[tuple[Broker, Path]]
         await first.stop()
 
 
-async def test_a_node_that_crashed_while_it_joined_goes_on_joining(tmp_path: Path) -> None:
+async def test_a_node_that_crashed_while_joining_resumes_the_join(tmp_path: Path) -> None:
     async with interrupted_join(tmp_path) as (first, data):
         await first.services.controller.auto_create_topic("made-meanwhile")
         second = await node(data, 2, first)
@@ -69,7 +69,7 @@ async def test_a_node_that_crashed_while_it_joined_goes_on_joining(tmp_path: Pat
             await second.stop()
 
 
-async def test_a_node_that_crashed_while_it_joined_does_not_begin_a_cluster_of_its_own(
+async def test_a_node_that_crashed_while_joining_does_not_create_its_own_cluster(
     tmp_path: Path,
 ) -> None:
     async with interrupted_join(tmp_path) as (first, data):
@@ -79,7 +79,7 @@ async def test_a_node_that_crashed_while_it_joined_does_not_begin_a_cluster_of_i
             await node(data, 2, first, is_told_to_join=False)
 
 
-async def test_a_node_that_crashed_while_it_began_a_cluster_goes_on_alone(tmp_path: Path) -> None:
+async def test_a_node_that_crashed_while_creating_a_cluster_completes_it(tmp_path: Path) -> None:
     await (await node(tmp_path, 1)).stop()
     for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):
         (tmp_path / name).unlink()

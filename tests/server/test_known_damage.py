@@ -108,7 +108,7 @@ async def test_a_damaged_record_is_known_and_not_served_after_a_restart(tmp_path
         await check_shown(live, tmp_path)
 
 
-async def test_what_recovery_finds_after_a_crash_is_known_after_the_next_restart(tmp_path: Path) -> None:
+async def test_damage_found_by_recovery_is_known_after_the_next_restart(tmp_path: Path) -> None:
     async with damaged(tmp_path) as (_, _, topic):
         pass
     (tmp_path / ".kafka_cleanshutdown").unlink()
@@ -136,7 +136,7 @@ async def test_a_record_that_was_restored_from_a_backup_is_served_again(tmp_path
 
 
 @pytest.mark.parametrize("how", ["topic", "records"])
-async def test_damage_is_forgotten_with_the_records(tmp_path: Path, how: str) -> None:
+async def test_damage_is_removed_with_its_records(tmp_path: Path, how: str) -> None:
     async with damaged(tmp_path) as (live, client, topic):
         if how == "topic":
             gone = DeleteTopicState(topic_id=topic.id)
@@ -157,7 +157,7 @@ async def test_damage_is_forgotten_with_the_records(tmp_path: Path, how: str) ->
         assert not live.services.replicas.damage
 
 
-async def test_a_file_of_known_damage_that_is_itself_damaged_stops_nothing(
+async def test_a_damaged_file_of_known_damage_does_not_prevent_the_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with damaged(tmp_path) as (_, _, topic):
@@ -172,7 +172,7 @@ async def test_a_file_of_known_damage_that_is_itself_damaged_stops_nothing(
     assert [each for each in caplog.messages if each.startswith("Ignored ") and "damage-checkpoint" in each]
 
 
-async def test_damage_is_described_to_those_who_ask_for_it_by_name(tmp_path: Path) -> None:
+async def test_damage_is_described_when_requested_by_name(tmp_path: Path) -> None:
     async with damaged(tmp_path) as (_, client, _):
         wanted = DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=[NAME])
         (config,) = one((await client.send(DescribeConfigsRequest(resources=[wanted]))).results).configs

@@ -64,7 +64,7 @@ async def is_open(port: int) -> bool:
     return True
 
 
-async def test_a_listener_that_is_added_is_open_when_the_change_is_answered_and_others_keep_their_connections(
+async def test_an_added_listener_is_open_when_the_change_is_answered_and_connections_stay_open(
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path) as live:
@@ -86,7 +86,7 @@ async def test_a_listener_that_is_added_is_open_when_the_change_is_answered_and_
         assert (await client.send(DescribeClusterRequest())).error_code == 0
 
 
-async def test_clients_of_an_added_listener_get_the_metadata_that_kafka_answers(tmp_path: Path) -> None:
+async def test_clients_of_an_added_listener_get_the_same_metadata_as_from_kafka(tmp_path: Path) -> None:
     """The registration stays as it was: nobody is led to the new listener."""
     async with running_broker(tmp_path) as live:
         client = await live.connect()
@@ -109,7 +109,7 @@ async def test_clients_of_an_added_listener_get_the_metadata_that_kafka_answers(
             assert [(code(p.error_code), p.leader_id) for p in answer.topics[0].partitions] == [(error, -1)]
 
 
-async def test_a_listener_that_is_removed_is_closed_with_its_connections(tmp_path: Path) -> None:
+async def test_a_removed_listener_is_closed_with_its_connections(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         port = free_port()
@@ -147,7 +147,7 @@ async def test_a_dynamic_listener_is_open_after_a_restart(tmp_path: Path) -> Non
         assert not await is_open(port)
 
 
-async def test_a_start_goes_on_without_a_dynamic_listener_whose_address_is_taken(
+async def test_a_broker_starts_without_a_dynamic_listener_whose_address_is_in_use(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     port = free_port()
@@ -169,7 +169,7 @@ async def test_a_start_goes_on_without_a_dynamic_listener_whose_address_is_taken
     assert line.endswith("listener=EXTRA")
 
 
-async def test_what_cannot_be_opened_or_must_stay_is_refused_with_the_reason(tmp_path: Path) -> None:
+async def test_listeners_that_cannot_be_opened_or_removed_are_refused_with_the_reason(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         port, other = free_port(), free_port()
@@ -242,7 +242,7 @@ async def is_served_without_login(port: int) -> bool:
         await client.close()
 
 
-async def test_a_listener_with_logins_asks_for_them_though_its_opening_is_asked_for_twice_at_once(
+async def test_a_listener_with_logins_added_twice_concurrently_requires_logins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it is when a broker starts and its settings are changed in the same moment."""
@@ -268,7 +268,7 @@ async def test_a_listener_with_logins_asks_for_them_though_its_opening_is_asked_
         assert not await is_served_without_login(port)
 
 
-async def test_a_listener_is_not_opened_before_it_is_known_what_it_asks_for(tmp_path: Path) -> None:
+async def test_a_listener_without_security_settings_is_not_opened(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         for protocol in ("SASL_PLAINTEXT", "SSL", "SASL_SSL"):
             endpoint = Endpoint(name="EXTRA", host="127.0.0.1", port=free_port(), security_protocol=protocol)
@@ -277,7 +277,7 @@ async def test_a_listener_is_not_opened_before_it_is_known_what_it_asks_for(tmp_
             assert not await is_open(endpoint.port)
 
 
-async def test_another_brokers_settings_are_to_be_sent_to_that_broker(tmp_path: Path) -> None:
+async def test_settings_of_another_broker_must_be_sent_to_that_broker(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         for broker, message in {
@@ -290,7 +290,7 @@ async def test_another_brokers_settings_are_to_be_sent_to_that_broker(tmp_path: 
             )
 
 
-def test_in_a_cluster_a_broker_checks_its_listeners_itself_wherever_the_controller_is() -> None:
+def test_a_broker_validates_its_own_listeners_wherever_the_controller_is() -> None:
     with Cluster(3) as cluster:
         ports = {node: free_port() for node in (1, 2, 3)}
 

@@ -31,7 +31,7 @@ def leader_of(live: Live, topic: TopicHandle) -> Replica:
     return leader
 
 
-async def test_max_message_bytes(client: Client) -> None:
+async def test_a_changed_max_message_bytes_applies_at_once(client: Client) -> None:
     topic = await client.create_topic()
     large = batch(b"v" * 1000)
     assert (await client.produce(topic, large)).error_code == 0
@@ -41,7 +41,7 @@ async def test_max_message_bytes(client: Client) -> None:
     assert (await client.produce(topic, large)).error_code == 0
 
 
-async def test_compression_type(client: Client) -> None:
+async def test_a_changed_compression_type_applies_at_once(client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"v" * 1000))
     for codec in ("lz4", "zstd", "uncompressed", "producer"):
@@ -52,14 +52,14 @@ async def test_compression_type(client: Client) -> None:
     assert stored == [Codec.NONE, Codec.LZ4, Codec.ZSTD, Codec.NONE, Codec.NONE]
 
 
-async def test_timestamp_type(client: Client) -> None:
+async def test_a_changed_timestamp_type_applies_at_once(client: Client) -> None:
     topic = await client.create_topic()
     assert (await client.produce(topic, batch(b"v"))).log_append_time_ms == -1
     await configure(client, TOPIC, topic.name, message_timestamp_type="LogAppendTime")
     assert (await client.produce(topic, batch(b"v"))).log_append_time_ms > 0
 
 
-async def test_segment_size(live: Live, client: Client) -> None:
+async def test_a_changed_segment_size_applies_at_once(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     for _ in range(3):
         await client.produce(topic, batch(b"v" * 600_000))
@@ -71,7 +71,7 @@ async def test_segment_size(live: Live, client: Client) -> None:
     assert len(log.segments) == 5
 
 
-async def test_flush_messages(live: Live, client: Client) -> None:
+async def test_a_changed_flush_messages_applies_at_once(live: Live, client: Client) -> None:
     """A topic that waives the sync is acknowledged without one, and synced again once it does not."""
     topic = await client.create_topic()
     await client.produce(topic, batch(b"v"))
@@ -86,7 +86,7 @@ async def test_flush_messages(live: Live, client: Client) -> None:
     assert log.durable_offset == 3
 
 
-async def test_retention(tmp_path: Path) -> None:
+async def test_a_changed_retention_applies_at_once(tmp_path: Path) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, {"log.retention.check.interval.ms": "1000"}, clock=clock) as live:
         client = await live.connect()
@@ -102,7 +102,7 @@ async def test_retention(tmp_path: Path) -> None:
         assert code((await client.fetch(topic, 0)).error_code) == "OFFSET_OUT_OF_RANGE"
 
 
-async def test_defaults_of_the_broker_show_through(tmp_path: Path) -> None:
+async def test_broker_defaults_apply_to_topics_without_their_own_value(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic()
@@ -114,7 +114,7 @@ async def test_defaults_of_the_broker_show_through(tmp_path: Path) -> None:
         assert (await client.produce(topic, batch(b"v" * 1000))).error_code == 0
 
 
-async def test_a_default_for_all_brokers_holds_for_topics_that_are_there_at_a_start(tmp_path: Path) -> None:
+async def test_a_cluster_default_applies_to_existing_topics_at_a_start(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic()

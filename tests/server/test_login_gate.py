@@ -87,7 +87,7 @@ async def ending(answer: object, clock: ManualClock) -> CloseConnection:
     return closed.value
 
 
-async def test_after_the_login_everything_goes_through_and_the_peer_has_its_name() -> None:
+async def test_after_the_login_requests_are_served_and_the_peer_has_its_principal() -> None:
     room = Room()
     assert room.send(API_VERSIONS) == (b"answer",)
     assert room.peer.principal == ANONYMOUS
@@ -98,7 +98,7 @@ async def test_after_the_login_everything_goes_through_and_the_peer_has_its_name
 
 
 @pytest.mark.parametrize("before", [(), (API_VERSIONS,), (SASL_HANDSHAKE,)])
-async def test_before_the_login_other_requests_reach_nobody_and_end_the_connection(
+async def test_before_the_login_other_requests_close_the_connection_unserved(
     before: tuple[int, ...],
 ) -> None:
     room = Room()
@@ -112,12 +112,12 @@ async def test_before_the_login_other_requests_reach_nobody_and_end_the_connecti
     assert SASL_HANDSHAKE not in room.seen[len(before) :]
 
 
-async def test_a_frame_too_short_for_a_request_ends_the_connection() -> None:
+async def test_a_frame_too_short_for_a_request_closes_the_connection() -> None:
     room = Room()
     await ending(room.gate.dispatch(bytearray(b"\x00"), room.peer), room.clock)
 
 
-async def test_a_failed_login_is_answered_after_a_while_and_ends_the_connection() -> None:
+async def test_a_failed_login_is_answered_after_a_delay_and_closes_the_connection() -> None:
     room = Room()
     room.token = BAD
     room.send(SASL_HANDSHAKE)
@@ -127,7 +127,9 @@ async def test_a_failed_login_is_answered_after_a_while_and_ends_the_connection(
     assert room.peer.principal == ANONYMOUS
 
 
-async def test_failed_logins_of_one_host_are_told_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_logins_of_one_host_are_rate_limited_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     room = Room()
     room.token = BAD
     room.send(SASL_HANDSHAKE)
@@ -141,7 +143,7 @@ async def test_failed_logins_of_one_host_are_told_once_in_a_while(caplog: pytest
 # -- the handshake of before KIP-152
 
 
-async def test_after_the_old_handshake_the_exchange_comes_in_frames_of_its_own() -> None:
+async def test_after_the_v0_handshake_the_exchange_uses_bare_frames() -> None:
     room = Room(with_headers=False)
     room.send(SASL_HANDSHAKE)
     assert room.gate.dispatch(bytearray(GOOD), room.peer) == (struct.pack(">i", 0), b"")
@@ -150,7 +152,7 @@ async def test_after_the_old_handshake_the_exchange_comes_in_frames_of_its_own()
     assert room.send(PRODUCE) == (b"answer",)
 
 
-async def test_a_bare_token_that_is_wrong_ends_the_connection_without_an_answer() -> None:
+async def test_a_wrong_bare_token_closes_the_connection_without_a_response() -> None:
     room = Room(with_headers=False)
     room.send(SASL_HANDSHAKE)
     closed = await ending(room.gate.dispatch(bytearray(BAD), room.peer), room.clock)
@@ -161,7 +163,7 @@ async def test_a_bare_token_that_is_wrong_ends_the_connection_without_an_answer(
 # -- logins that run out (KIP-368)
 
 
-async def test_a_login_that_ran_out_ends_the_connection_with_the_next_request() -> None:
+async def test_an_expired_login_closes_the_connection_at_the_next_request() -> None:
     room = Room(reauthenticate_ms=1000)
     room.log_in()
     assert room.send(PRODUCE) == (b"answer",)
@@ -172,7 +174,7 @@ async def test_a_login_that_ran_out_ends_the_connection_with_the_next_request() 
     assert room.counts.sessions_expired == 1
 
 
-async def test_a_login_is_renewed_while_the_connection_goes_on() -> None:
+async def test_a_login_is_renewed_on_an_open_connection() -> None:
     room = Room(reauthenticate_ms=1000)
     room.log_in()
     room.clock.advance(1500)
@@ -182,7 +184,7 @@ async def test_a_login_is_renewed_while_the_connection_goes_on() -> None:
     assert room.counts.good_reauthentications == 1
 
 
-async def test_in_the_middle_of_a_new_login_nothing_else_is_taken() -> None:
+async def test_during_a_reauthentication_no_other_request_is_served() -> None:
     room = Room(reauthenticate_ms=1000)
     room.log_in()
     room.send(SASL_HANDSHAKE)
@@ -190,7 +192,7 @@ async def test_in_the_middle_of_a_new_login_nothing_else_is_taken() -> None:
     assert PRODUCE not in room.seen
 
 
-async def test_a_new_login_that_fails_ends_the_connection() -> None:
+async def test_a_failed_reauthentication_closes_the_connection() -> None:
     room = Room(reauthenticate_ms=1000)
     room.log_in()
     room.send(SASL_HANDSHAKE)

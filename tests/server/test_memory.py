@@ -22,7 +22,7 @@ class Holding:
         self.is_given_up = True
 
 
-def test_frames_begun_first_go_when_others_need_the_room() -> None:
+def test_the_oldest_incomplete_frames_are_dropped_when_memory_is_short() -> None:
     memory = MemoryBudget(100)
     old, middle, young = Holding(), Holding(), Holding()
     memory.receive(old, 40)
@@ -34,7 +34,7 @@ def test_frames_begun_first_go_when_others_need_the_room() -> None:
     assert memory.receiving_bytes == 100
 
 
-def test_a_frame_alone_may_be_larger_than_the_room() -> None:
+def test_a_single_frame_may_exceed_the_limit() -> None:
     memory = MemoryBudget(100)
     alone = Holding()
     memory.receive(alone, 1000)
@@ -43,7 +43,7 @@ def test_a_frame_alone_may_be_larger_than_the_room() -> None:
     assert memory.receiving_bytes == 0
 
 
-def test_who_found_no_room_hears_when_there_is_some() -> None:
+def test_a_waiting_connection_is_notified_when_memory_is_free() -> None:
     memory = MemoryBudget(100)
     waiting = Holding()
     memory.in_flight_bytes += 150
@@ -55,7 +55,7 @@ def test_who_found_no_room_hears_when_there_is_some() -> None:
     assert not memory.waiting
 
 
-def test_who_is_gone_hears_nothing_and_holds_nothing() -> None:
+def test_a_closed_connection_is_not_notified_and_holds_no_memory() -> None:
     memory = MemoryBudget(100)
     gone = Holding()
     memory.receive(gone, 50)
@@ -73,14 +73,14 @@ def slow_client(memory: MemoryBudget, unsent_bytes: int, now_ms: float) -> Holdi
     return holder
 
 
-def test_a_fetch_is_always_given_something() -> None:
+def test_a_fetch_always_gets_a_minimum() -> None:
     memory = MemoryBudget(10 * MIB)
     assert memory.left_for_answers(0) == 10 * MIB
     slow_client(memory, 50 * MIB, 0)
     assert memory.left_for_answers(0) == ANSWER_BYTES_MIN
 
 
-def test_a_fetch_is_given_little_when_clients_leave_much_lying() -> None:
+def test_a_fetch_gets_less_while_clients_leave_many_bytes_unread() -> None:
     memory = MemoryBudget(1024 * MIB)
     slow_client(memory, CROWD_BYTES, 0)
     assert memory.left_for_answers(0) == 1024 * MIB - CROWD_BYTES
@@ -88,7 +88,7 @@ def test_a_fetch_is_given_little_when_clients_leave_much_lying() -> None:
     assert memory.left_for_answers(0) == ANSWER_BYTES_MIN
 
 
-def test_who_takes_none_of_its_answers_for_long_is_given_up_when_others_need_the_memory() -> None:
+def test_a_stalled_client_is_dropped_when_others_need_the_memory() -> None:
     memory = MemoryBudget(10 * MIB)
     stalled, slow, new = (slow_client(memory, 3 * MIB, now_ms) for now_ms in (0, 0, STALLED_MS))
     slow.unsent_bytes -= 1
@@ -96,7 +96,7 @@ def test_who_takes_none_of_its_answers_for_long_is_given_up_when_others_need_the
     assert (stalled.is_given_up, slow.is_given_up, new.is_given_up) == (True, False, False)
 
 
-def test_a_client_that_takes_something_now_and_then_is_not_given_up() -> None:
+def test_a_slow_client_that_makes_progress_is_not_dropped() -> None:
     memory = MemoryBudget(10 * MIB)
     slow = slow_client(memory, 9 * MIB, 0)
     for turn in range(10):
@@ -105,14 +105,14 @@ def test_a_client_that_takes_something_now_and_then_is_not_given_up() -> None:
     assert not slow.is_given_up
 
 
-def test_where_there_is_room_nobody_is_given_up() -> None:
+def test_no_client_is_dropped_while_memory_is_free() -> None:
     memory = MemoryBudget(10 * MIB)
     stalled = slow_client(memory, 5 * MIB, 0)
     assert memory.left_for_answers(100 * STALLED_MS) == 5 * MIB
     assert not stalled.is_given_up
 
 
-def test_what_is_sent_at_last_leaves_room() -> None:
+def test_sent_bytes_are_released() -> None:
     memory = MemoryBudget(10 * MIB)
     slow = slow_client(memory, 4 * MIB, 0)
     memory.sent(slow)

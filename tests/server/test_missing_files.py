@@ -86,7 +86,7 @@ def losses(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize(("damage", "missing"), KINDS)
-async def test_what_is_missing_after_a_clean_stop_is_said_refused_and_not_given_out_again(
+async def test_records_missing_after_a_clean_stop_are_reported_and_their_offsets_not_reused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Damage, missing: range
 ) -> None:
     topic = await fill(tmp_path)
@@ -132,7 +132,7 @@ async def test_a_file_that_is_restored_from_a_backup_is_as_good_as_before(
     assert losses(caplog) == []
 
 
-async def test_whoever_accepts_the_loss_reads_on_behind_it(tmp_path: Path) -> None:
+async def test_readers_continue_after_records_whose_loss_was_accepted(tmp_path: Path) -> None:
     topic = await fill(tmp_path)
     (tmp_path / f"{topic.name}-0" / segment(4)).unlink()
     async with running_broker(tmp_path) as live:
@@ -147,7 +147,7 @@ async def test_whoever_accepts_the_loss_reads_on_behind_it(tmp_path: Path) -> No
         await client.close()
 
 
-async def test_a_directory_that_is_gone_after_a_crash_is_said_to_be(
+async def test_a_directory_missing_after_a_crash_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = await fill(tmp_path)
@@ -161,7 +161,7 @@ async def test_a_directory_that_is_gone_after_a_crash_is_said_to_be(
     assert f"{topic.name}-0: the directory is missing, but held records up to offset 9" in errors[0]
 
 
-async def test_a_topic_that_is_made_again_under_its_old_name_has_lost_nothing(
+async def test_a_recreated_topic_has_no_missing_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = await fill(tmp_path)

@@ -42,7 +42,7 @@ async def test_fetched_records_leave_no_cycles(client: Client) -> None:
             await client.fetch(topic)
 
 
-async def test_half_a_frame_of_a_client_that_is_gone_takes_no_memory(live: Live) -> None:
+async def test_an_incomplete_frame_of_a_disconnected_client_is_freed(live: Live) -> None:
     gc.collect()
     gc.disable()
     tracemalloc.start()

@@ -26,7 +26,7 @@ class CountingFiles(RealFileSystem):
         return super().open(path, create=create, writable=writable)
 
 
-async def test_a_damaged_log_is_read_through_once_and_told_once(
+async def test_a_damaged_log_is_scanned_once_and_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running_broker(tmp_path) as live:
@@ -60,7 +60,7 @@ async def test_a_damaged_log_is_read_through_once_and_told_once(
     assert told[0].exc_info is None
 
 
-async def test_a_log_that_the_disk_refused_is_opened_when_it_does_not_any_more(
+async def test_a_log_that_failed_to_open_is_opened_when_the_disk_works_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running_broker(tmp_path) as live:
@@ -84,7 +84,7 @@ async def test_a_log_that_the_disk_refused_is_opened_when_it_does_not_any_more(
     assert told[1] == f"Partition {topic.name}-0 is online again"
 
 
-async def test_the_log_of_no_topic_is_set_aside_at_the_next_start(tmp_path: Path) -> None:
+async def test_a_log_without_a_topic_is_set_aside_at_the_next_start(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic()
@@ -100,7 +100,7 @@ async def test_the_log_of_no_topic_is_set_aside_at_the_next_start(tmp_path: Path
 
 
 @pytest.mark.parametrize("damage", ["gone", "zeros"])
-async def test_a_directory_whose_metadata_is_gone_is_not_taken_for_a_new_one(
+async def test_a_data_directory_without_its_metadata_is_not_formatted_again(
     tmp_path: Path, damage: str
 ) -> None:
     async with running_broker(tmp_path) as live:

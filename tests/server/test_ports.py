@@ -57,7 +57,7 @@ def ports_with(network: NotingNetwork) -> Ports:
     return msgspec.structs.replace(real_ports(), network=network)
 
 
-def test_there_is_one_class_of_broker() -> None:
+def test_all_brokers_are_of_one_class() -> None:
     for module in ("penstock.embedded.node", "penstock_simulation.broker"):
         importlib.import_module(module)
     assert Broker.__subclasses__() == []
@@ -83,7 +83,7 @@ async def test_a_broker_listens_and_dials_through_its_network(tmp_path: Path) ->
     assert member.port in networks[1].dialed
 
 
-async def test_a_stop_closes_all_threads_that_a_broker_has_asked_for(tmp_path: Path) -> None:
+async def test_a_stop_closes_all_thread_pools_of_a_broker(tmp_path: Path) -> None:
     asked: list[str] = []
     closed: list[str] = []
 

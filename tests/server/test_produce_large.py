@@ -17,14 +17,14 @@ from tests.server.live import Client, Live, batch, code, produce_request, values
 LARGE = bytes(HERE_BYTES_MAX)
 
 
-async def test_a_batch_that_grows_large_is_stored_as_any_other(client: Client) -> None:
+async def test_a_batch_that_decompresses_to_many_bytes_is_stored(client: Client) -> None:
     topic = await client.create_topic()
     produced = await client.produce(topic, batch(LARGE, b"more", codec=Codec.ZSTD))
     assert (code(produced.error_code), produced.base_offset) == ("NONE", 0)
     assert values_in(await client.fetch(topic)) == [LARGE, b"more"]
 
 
-async def test_what_the_same_client_sends_next_does_not_overtake_it(client: Client) -> None:
+async def test_later_requests_of_the_same_client_do_not_overtake_it(client: Client) -> None:
     topic = await client.create_topic()
     answers: list[ProduceResponse] = await asyncio.gather(
         client.send(produce_request(topic, {0: batch(LARGE, codec=Codec.GZIP)})),
@@ -33,7 +33,7 @@ async def test_what_the_same_client_sends_next_does_not_overtake_it(client: Clie
     assert [a.responses[0].partition_responses[0].base_offset for a in answers] == [0, 1]
 
 
-async def test_others_are_answered_meanwhile(live: Live, client: Client) -> None:
+async def test_other_clients_are_served_meanwhile(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     may_go_on = threading.Event()
     holding = live.services.checks.start(may_go_on.wait)
@@ -48,7 +48,7 @@ async def test_others_are_answered_meanwhile(live: Live, client: Client) -> None
     await other.close()
 
 
-async def test_settings_that_change_meanwhile_hold(live: Live, client: Client) -> None:
+async def test_settings_changed_meanwhile_apply(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     may_go_on = threading.Event()
     holding = live.services.checks.start(may_go_on.wait)
@@ -64,7 +64,7 @@ async def test_settings_that_change_meanwhile_hold(live: Live, client: Client) -
     await other.close()
 
 
-async def test_a_batch_that_grows_beyond_all_bounds_is_refused(client: Client) -> None:
+async def test_a_batch_that_decompresses_beyond_the_limit_is_refused(client: Client) -> None:
     topic = await client.create_topic()
     produced = await client.produce(topic, batch(bytes(33 * 1024 * 1024), codec=Codec.ZSTD))
     assert code(produced.error_code) == "MESSAGE_TOO_LARGE"

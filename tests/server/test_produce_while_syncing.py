@@ -118,7 +118,7 @@ async def answer_to(sent: "asyncio.Future[Any]") -> PartitionProduceResponse:
     return response
 
 
-async def test_without_acknowledgement_nothing_is_answered(tmp_path: Path) -> None:
+async def test_with_acks_0_there_is_no_response(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live, scene_on(live) as scene:
         scene.client.tell(produce_request(scene.topic, {0: batch(b"2")}, acks=0))
         last = scene.send(batch(b"3"))
@@ -143,7 +143,7 @@ async def test_without_acknowledgement_nothing_is_answered(tmp_path: Path) -> No
     ],
     ids=["of no transaction", "acks that do not exist", "cut short", "cut in its header", "nothing"],
 )
-async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: int, expected: str) -> None:
+async def test_invalid_batches_are_refused(tmp_path: Path, records: bytes, acks: int, expected: str) -> None:
     async with running_broker(tmp_path) as live, scene_on(live) as scene:
         bad = [scene.send(records, acks), scene.send(records, acks)]  # the second begins as the first
         good = scene.send(batch(b"2"))
@@ -156,7 +156,7 @@ async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: in
 
 @pytest.mark.parametrize("version", range(FLEXIBLE_FROM, PRODUCE_LATEST + 1))
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
-async def test_a_busy_disk_changes_neither_the_answer_nor_what_is_counted(
+async def test_a_busy_disk_changes_neither_responses_nor_metrics(
     tmp_path: Path, version: int, kind: str
 ) -> None:
     settings = {"message.timestamp.type": kind}
@@ -182,7 +182,7 @@ async def test_a_busy_disk_changes_neither_the_answer_nor_what_is_counted(
         assert counts.seconds.count - before == len([scene.first, *answers])
 
 
-async def test_a_topic_that_is_gone_is_told_at_the_next_request(tmp_path: Path) -> None:
+async def test_a_deleted_topic_is_unknown_to_the_next_request(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live, scene_on(live) as scene:
         scene.disk.let_go()
         await scene.first
@@ -190,7 +190,7 @@ async def test_a_topic_that_is_gone_is_told_at_the_next_request(tmp_path: Path) 
         assert code((await answer_to(scene.send(batch(b"2")))).error_code) == "UNKNOWN_TOPIC_ID"
 
 
-async def test_who_may_write_no_more_is_refused_and_who_may_goes_on(tmp_path: Path) -> None:
+async def test_a_revoked_permission_applies_to_the_next_request(tmp_path: Path) -> None:
     async with guarded_broker(tmp_path) as guarded:
         live, topic, somebody = guarded.live, await guarded.create_topic(), Principal("somebody")
         entry = AccessControlEntry(
@@ -222,7 +222,7 @@ async def test_who_may_write_no_more_is_refused_and_who_may_goes_on(tmp_path: Pa
         assert (await answer_to(last)).base_offset == 3
 
 
-async def test_retries_and_gaps_of_a_producer_are_told(tmp_path: Path) -> None:
+async def test_retries_and_sequence_gaps_are_detected(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live, scene_on(live) as scene:
 
         def of_producer(sequence: int) -> bytes:
@@ -243,7 +243,7 @@ async def test_retries_and_gaps_of_a_producer_are_told(tmp_path: Path) -> None:
         assert answers[3].log_start_offset == 0, "as a refusal tells it at any other time"
 
 
-async def test_settings_that_have_changed_hold_for_what_comes_next(tmp_path: Path) -> None:
+async def test_changed_settings_apply_to_the_next_request(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live, scene_on(live) as scene:
         log = scene.replica.log
         log.configure(msgspec.structs.replace(log.config, max_message_bytes=80))
@@ -254,7 +254,9 @@ async def test_settings_that_have_changed_hold_for_what_comes_next(tmp_path: Pat
         assert (await answer_to(good)).base_offset == 2
 
 
-async def test_what_clients_sent_is_counted_and_not_what_the_topic_makes_of_it(tmp_path: Path) -> None:
+async def test_metrics_count_the_bytes_that_clients_sent_and_not_the_recompressed_ones(
+    tmp_path: Path,
+) -> None:
     async with running_broker(tmp_path) as live, scene_on(live, {"compression.type": "gzip"}) as scene:
         before = scene.replica.bytes_in
         records = batch(*[b"x" * 100] * 100)
@@ -265,7 +267,7 @@ async def test_what_clients_sent_is_counted_and_not_what_the_topic_makes_of_it(t
         assert scene.replica.bytes_in - before == len(records)
 
 
-async def test_a_small_batch_that_unpacks_to_much_is_stored_in_its_turn(tmp_path: Path) -> None:
+async def test_a_small_batch_that_decompresses_to_many_bytes_is_stored_in_order(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live, scene_on(live, {"max.message.bytes": "10000000"}) as scene:
         large = scene.send(batch(bytes(3_000_000), codec=Codec.GZIP))
         last = scene.send(batch(b"3"))

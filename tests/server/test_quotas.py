@@ -71,7 +71,7 @@ async def test_quotas_are_described_as_they_were_set(live: Live, client: Client)
     assert gone.entries == []
 
 
-async def test_a_producer_over_its_quota_is_told_to_wait_and_not_listened_to_meanwhile(
+async def test_a_producer_over_its_quota_gets_a_throttle_time_and_is_not_read_from(
     live: Live, client: Client
 ) -> None:
     topic = await client.create_topic()
@@ -104,7 +104,7 @@ async def test_a_consumer_over_its_quota_gets_no_records_until_it_has_waited(
         await reader.close()
 
 
-async def test_topic_changes_over_the_quota_are_refused_and_say_how_long_to_wait(
+async def test_topic_changes_over_the_quota_are_refused_with_a_throttle_time(
     live: Live, client: Client
 ) -> None:
     topic = await client.create_topic()
@@ -137,7 +137,7 @@ class Request:
         self.busy_ms = 0.0
 
 
-def test_client_ids_that_change_all_the_time_push_out_those_not_used_for_longest(
+def test_the_least_recently_used_client_ids_are_evicted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(quotas, "_ACCOUNTS_MAX", 3)

@@ -3,7 +3,7 @@ import asyncio
 from penstock.server.read_budget import BYTES_PER_TURN, ReadBudget
 
 
-def test_when_much_was_read_others_wait_for_turns_of_their_own_in_their_order() -> None:
+def test_reads_over_the_budget_of_a_turn_wait_in_order_for_later_turns() -> None:
     async def run() -> None:
         pace = ReadBudget()
         order: list[str] = []
@@ -28,7 +28,7 @@ def test_when_much_was_read_others_wait_for_turns_of_their_own_in_their_order() 
     asyncio.run(run())
 
 
-def test_what_was_read_in_one_turn_does_not_count_in_the_next() -> None:
+def test_the_budget_is_renewed_in_each_turn() -> None:
     async def run() -> None:
         pace = ReadBudget()
         openings = []
@@ -41,7 +41,7 @@ def test_what_was_read_in_one_turn_does_not_count_in_the_next() -> None:
     asyncio.run(run())
 
 
-def test_a_fetch_that_is_cancelled_while_it_waits_holds_up_nobody() -> None:
+def test_a_cancelled_fetch_does_not_block_others() -> None:
     async def run() -> None:
         pace = ReadBudget()
         pace.spend(BYTES_PER_TURN)

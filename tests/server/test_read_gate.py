@@ -36,7 +36,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(scenario)
 
 
-def test_one_reads_at_a_time_in_the_order_of_asking() -> None:
+def test_reads_run_one_at_a_time_in_the_order_of_their_requests() -> None:
     async def scenario() -> None:
         turns = ReadGate()
         readers = [Reader(turns, number) for number in (1, 2, 3)]
@@ -49,7 +49,7 @@ def test_one_reads_at_a_time_in_the_order_of_asking() -> None:
     run(scenario())
 
 
-def test_nobody_reads_for_a_slow_client() -> None:
+def test_nothing_is_read_for_a_slow_client() -> None:
     async def scenario() -> None:
         turns = ReadGate()
         turns.is_slow = True
@@ -66,7 +66,7 @@ def test_nobody_reads_for_a_slow_client() -> None:
     run(scenario())
 
 
-def test_when_much_is_held_back_only_the_oldest_reads() -> None:
+def test_only_the_oldest_waiter_reads_while_memory_is_short() -> None:
     async def scenario() -> None:
         turns = ReadGate()
         turns.is_full = True
@@ -84,7 +84,7 @@ def test_when_much_is_held_back_only_the_oldest_reads() -> None:
     run(scenario())
 
 
-def test_room_that_goes_while_another_reads_is_waited_for_without_holding_the_turn() -> None:
+def test_a_wait_for_memory_does_not_block_the_reads_of_others() -> None:
     async def scenario() -> None:
         turns = ReadGate()
         first, second = Reader(turns, 2), Reader(turns, 3)
@@ -109,7 +109,7 @@ def test_room_that_goes_while_another_reads_is_waited_for_without_holding_the_tu
 
 
 @pytest.mark.parametrize("is_slow", [True, False])
-def test_who_waits_for_a_client_that_goes_is_told(is_slow: bool) -> None:
+def test_a_disconnect_ends_the_wait_of_its_reads(is_slow: bool) -> None:
     async def scenario() -> None:
         turns = ReadGate()
         turns.is_slow = is_slow
@@ -124,7 +124,7 @@ def test_who_waits_for_a_client_that_goes_is_told(is_slow: bool) -> None:
     run(scenario())
 
 
-def test_a_client_may_have_more_at_once_when_it_was_given_about_all_it_may_have() -> None:
+def test_the_limit_of_a_client_grows_when_a_read_used_at_least_half_of_it() -> None:
     turns = ReadGate()
     turns.note_size(FIRST_BYTES_MAX // 2 - 1)
     assert turns.bytes_max == FIRST_BYTES_MAX

@@ -10,7 +10,7 @@ from tests.server.handlers.test_partition_reassignments import VERSIONS, move
 from tests.server.live import Client, batch
 
 
-def test_a_new_replica_comes_in_sync_with_a_leader_whose_log_starts_inside_a_batch() -> None:
+def test_a_new_replica_gets_in_sync_with_a_leader_whose_log_starts_inside_a_batch() -> None:
     """DeleteRecords may move the start to any record, and brokers send each other whole batches."""
 
     async def scenario() -> None:

@@ -38,7 +38,7 @@ class Rendezvous(RealFileSystem):
         super().sync_dir(path)
 
 
-async def test_partitions_are_made_durable_side_by_side(tmp_path: Path) -> None:
+async def test_recovered_partitions_are_synced_concurrently(tmp_path: Path) -> None:
     running, killed = tmp_path / "running", tmp_path / "killed"
     async with running_broker(running) as live:
         client = await live.connect()
@@ -103,7 +103,7 @@ async def killed_broker(tmp_path: Path, *, can_sync_all: bool) -> tuple[Broker, 
 
 
 @pytest.mark.parametrize("can_sync_all", [True, False])
-async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(
+async def test_controller_decisions_do_not_wait_for_the_recovery_of_partitions(
     tmp_path: Path, can_sync_all: bool
 ) -> None:
     """The node that recovers may be the controller of a whole cluster."""
@@ -125,9 +125,7 @@ async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(
 
 
 @pytest.mark.parametrize("can_sync_all", [True, False])
-async def test_a_start_that_is_given_up_while_partitions_are_recovered_ends(
-    tmp_path: Path, can_sync_all: bool
-) -> None:
+async def test_a_start_can_be_cancelled_during_recovery(tmp_path: Path, can_sync_all: bool) -> None:
     broker, files = await killed_broker(tmp_path, can_sync_all=can_sync_all)
     starting = asyncio.ensure_future(broker.start())
     await asyncio.to_thread(files.has_begun.wait, 60)

@@ -52,7 +52,7 @@ def open_logs() -> list[str]:
     return [path for link in links if os.path.islink(link) and (path := os.readlink(link)).endswith(".log")]
 
 
-async def test_damage_in_a_log_that_nobody_uses_is_found_and_sound_logs_stay_closed(tmp_path: Path) -> None:
+async def test_damage_in_an_unused_log_is_found_and_undamaged_logs_stay_closed(tmp_path: Path) -> None:
     async with running_broker(tmp_path, RARELY) as live:
         bad = await fill(live)
     flip(tmp_path)

@@ -62,7 +62,7 @@ def requests() -> Iterator[Any]:
     yield ListConfigResourcesRequest()
 
 
-async def test_a_secret_that_is_set_is_in_no_answer_and_in_no_line_of_the_log(
+async def test_a_secret_appears_in_no_response_and_no_log_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

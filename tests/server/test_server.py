@@ -68,9 +68,7 @@ def test_a_thousand_connections_are_served(run: Callable[[Any], None], tmp_path:
     run(scenario())
 
 
-def test_what_is_in_flight_is_answered_by_a_broker_that_stops(
-    run: Callable[[Any], None], tmp_path: Path
-) -> None:
+def test_a_stopping_broker_answers_requests_in_flight(run: Callable[[Any], None], tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running_broker(tmp_path) as live:
             client = await live.connect()
@@ -118,7 +116,7 @@ def test_idle_connections_are_closed_and_busy_ones_are_not(
     run(scenario())
 
 
-def test_a_connection_that_is_closed_because_it_is_idle_is_not_worth_a_warning(
+def test_closing_an_idle_connection_logs_no_warning(
     run: Callable[[Any], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:
@@ -137,7 +135,7 @@ def test_a_connection_that_is_closed_because_it_is_idle_is_not_worth_a_warning(
     assert [each.getMessage() for each in warnings if each.name.startswith("penstock")] == []
 
 
-def test_a_client_that_does_not_read_is_not_served_more_than_it_takes(
+def test_responses_to_a_client_that_does_not_read_are_bounded(
     run: Callable[[Any], None], tmp_path: Path
 ) -> None:
     """It asks for 1 MB five hundred times in one go and reads nothing; others are served as ever."""
@@ -161,7 +159,9 @@ def test_a_client_that_does_not_read_is_not_served_more_than_it_takes(
     run(scenario())
 
 
-def test_answers_behind_one_that_waits_are_bounded(run: Callable[[Any], None], tmp_path: Path) -> None:
+def test_responses_queued_behind_a_waiting_one_are_bounded(
+    run: Callable[[Any], None], tmp_path: Path
+) -> None:
     """A long poll stands first, so that nothing behind it can be written."""
 
     async def scenario() -> None:
@@ -192,7 +192,7 @@ def test_answers_behind_one_that_waits_are_bounded(run: Callable[[Any], None], t
     run(scenario())
 
 
-def test_slow_bytes_make_whole_requests(run: Callable[[Any], None], tmp_path: Path) -> None:
+def test_a_request_that_arrives_byte_by_byte_is_served(run: Callable[[Any], None], tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running_broker(tmp_path) as live:
             reader, writer = await connected(live)
@@ -220,7 +220,7 @@ def test_slow_bytes_make_whole_requests(run: Callable[[Any], None], tmp_path: Pa
         b"\x00\x00\x00\x08" + b"\xff" * 8,
     ],
 )
-def test_garbage_ends_its_connection_and_no_other(
+def test_random_bytes_close_their_own_connection_only(
     run: Callable[[Any], None], tmp_path: Path, garbage: bytes
 ) -> None:
     async def scenario() -> None:
@@ -236,7 +236,9 @@ def test_garbage_ends_its_connection_and_no_other(
     run(scenario())
 
 
-def test_who_announces_much_and_sends_little_costs_little(run: Callable[[Any], None], tmp_path: Path) -> None:
+def test_announced_frames_that_are_not_sent_take_little_memory(
+    run: Callable[[Any], None], tmp_path: Path
+) -> None:
     async def scenario() -> None:
         async with running_broker(tmp_path) as live:
             client = await live.connect()
@@ -252,7 +254,7 @@ def test_who_announces_much_and_sends_little_costs_little(run: Callable[[Any], N
     run(scenario())
 
 
-def test_clients_that_come_and_go_leave_nothing_behind(run: Callable[[Any], None], tmp_path: Path) -> None:
+def test_short_lived_connections_leave_nothing_behind(run: Callable[[Any], None], tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running_broker(tmp_path) as live:
             admin = await live.connect()
@@ -277,7 +279,7 @@ def test_clients_that_come_and_go_leave_nothing_behind(run: Callable[[Any], None
     run(scenario())
 
 
-def test_a_connection_that_the_client_drops_in_the_middle_of_an_answer(
+def test_a_connection_dropped_in_the_middle_of_a_response_is_cleaned_up(
     run: Callable[[Any], None], tmp_path: Path
 ) -> None:
     async def scenario() -> None:
@@ -297,7 +299,7 @@ def test_a_connection_that_the_client_drops_in_the_middle_of_an_answer(
     run(scenario())
 
 
-def test_the_number_of_connections_is_bounded(run: Callable[[Any], None], tmp_path: Path) -> None:
+def test_the_number_of_connections_is_limited(run: Callable[[Any], None], tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running_broker(tmp_path, {"max.connections": "3"}) as live:
             clients = [await live.connect() for _ in range(3)]
@@ -313,7 +315,7 @@ def test_the_number_of_connections_is_bounded(run: Callable[[Any], None], tmp_pa
     run(scenario())
 
 
-def test_a_client_that_reads_nothing_for_too_long_is_cut_off(
+def test_a_client_that_reads_nothing_for_too_long_is_disconnected(
     run: Callable[[Any], None], tmp_path: Path
 ) -> None:
     """It is owed answers for ever, and closing would wait for ever until it takes them."""

@@ -97,6 +97,6 @@ async def walk(cluster: Cluster) -> None:
         await each.close()
 
 
-def test_what_was_acknowledged_to_a_leader_that_dies_does_not_come_again_and_the_rest_does() -> None:
+def test_after_a_leader_dies_only_unacknowledged_records_are_redelivered() -> None:
     with Cluster(3, topics={"orders": 1}, config=SETTINGS) as cluster:
         asyncio.run(walk(cluster))

@@ -32,7 +32,7 @@ def wanted_buffers() -> tuple[int, int]:
         return buffers_of(sock)
 
 
-def test_what_is_not_set_is_left_to_the_system_though_the_table_has_kafkas_defaults() -> None:
+def test_unset_socket_options_are_left_to_the_system() -> None:
     options = SocketOptions.of(BrokerConfig())
     assert options == SocketOptions(send_buffer_bytes=-1, receive_buffer_bytes=-1, backlog=BACKLOG_DEFAULT)
     with socket.socket() as sock, socket.socket() as untouched:
@@ -40,14 +40,14 @@ def test_what_is_not_set_is_left_to_the_system_though_the_table_has_kafkas_defau
         assert buffers_of(sock) == buffers_of(untouched)
 
 
-def test_what_is_set_counts_even_if_it_is_kafkas_default() -> None:
+def test_an_explicit_socket_option_applies_even_if_it_is_kafkas_default() -> None:
     assert SocketOptions.of(BrokerConfig(SETTINGS)) == SocketOptions(
         send_buffer_bytes=SEND_BYTES, receive_buffer_bytes=RECEIVE_BYTES, backlog=7
     )
     assert SocketOptions.of(BrokerConfig({"socket.send.buffer.bytes": "102400"})).send_buffer_bytes == 102_400
 
 
-async def test_a_clients_socket_has_the_buffers_and_the_listener_the_backlog_that_are_set(
+async def test_configured_buffers_and_backlog_are_set_on_the_sockets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backlogs: list[int] = []

@@ -77,7 +77,7 @@ class Sender:
         return [(name, value) for _, (name, _), _, value in self.telemetry.series()]
 
 
-def test_deltas_add_up() -> None:
+def test_deltas_are_summed() -> None:
     sender = Sender()
     client = sender.ask()
     for _ in range(3):
@@ -86,7 +86,7 @@ def test_deltas_add_up() -> None:
     assert sender.values() == [("org.x.count", 6.0)]
 
 
-def test_who_comes_too_early_must_wait_but_the_last_push_is_taken() -> None:
+def test_an_early_push_is_throttled_except_for_the_terminating_one() -> None:
     sender = Sender()
     client = sender.ask()
     assert sender.push(client) == "NONE"
@@ -100,7 +100,7 @@ def test_who_comes_too_early_must_wait_but_the_last_push_is_taken() -> None:
     assert sender.push(client) == "INVALID_REQUEST", "it has said goodbye"
 
 
-def test_a_changed_subscription_is_told_at_once() -> None:
+def test_a_changed_subscription_applies_to_the_next_request() -> None:
     sender = Sender()
     client = sender.ask()
     before = client.subscription_id
@@ -116,12 +116,12 @@ def test_a_changed_subscription_is_told_at_once() -> None:
     ("match", "is_chosen"),
     [("client_id=app", True), ("client_id=ap", False), ("client_source_address=127.*,client_id=a.*", True)],
 )
-def test_patterns_choose_clients(match: str, is_chosen: bool) -> None:
+def test_subscriptions_select_clients_by_patterns(match: str, is_chosen: bool) -> None:
     client = Sender(match=match).ask()
     assert client.metrics == (("*",) if is_chosen else ())
 
 
-def test_what_is_not_metrics_is_refused() -> None:
+def test_malformed_metrics_are_refused() -> None:
     sender = Sender()
     client = sender.ask()
     assert sender.push(client, b"\x0a\x05abc") == "INVALID_RECORD"
@@ -131,7 +131,7 @@ def test_what_is_not_metrics_is_refused() -> None:
     assert sender.push(client, b"x", codec=4) == "INVALID_RECORD"
 
 
-def test_a_client_that_fell_silent_is_not_told_of_any_more() -> None:
+def test_metrics_of_a_silent_client_expire() -> None:
     sender = Sender()
     sender.push(sender.ask())
     sender.clock.advance(60_001)
@@ -142,7 +142,7 @@ def gauge(name: bytes, *attributes: tuple[str, str]) -> bytes:
     return field(1, name) + field(5, field(1, b"".join(attribute(7, *each) for each in attributes)))
 
 
-def test_what_clients_make_up_has_a_bound_in_memory_and_the_newest_stay() -> None:
+def test_the_metrics_of_clients_are_bounded_and_the_newest_are_kept() -> None:
     sender = Sender()
     for number in range(1, 41):
         metrics = data(*(gauge(b"%d" % n, ("pad", "x" * 2000)) for n in range(500)))
@@ -161,13 +161,13 @@ def test_a_long_client_id_is_not_repeated_with_each_value() -> None:
     assert len(client.client_id) == 255
 
 
-def test_a_megabyte_of_empty_messages_is_not_looked_through() -> None:
+def test_a_megabyte_of_empty_messages_is_refused_early() -> None:
     sender = Sender()
     nothing = data(b"\x0a\x00" * 500_000)
     assert sender.push(sender.ask(), nothing) == "INVALID_RECORD"
 
 
-async def test_what_clients_say_cannot_break_a_scrape(live: Live) -> None:
+async def test_names_chosen_by_clients_cannot_break_a_scrape(live: Live) -> None:
     telemetry = live.services.telemetry
     client = telemetry.subscribe(ZERO, Peer("PLAINTEXT", "127.0.0.1", 1), 'a"\nb')
     assert isinstance(client, Client)
@@ -221,7 +221,7 @@ async def test_metrics_of_a_real_client_reach_prometheus(live: Live, client: Con
         ({"x": "1"}, "INVALID_REQUEST"),
     ],
 )
-async def test_a_subscription_that_makes_no_sense_is_refused_with_kafkas_codes(
+async def test_an_invalid_subscription_is_refused_with_kafkas_error_codes(
     client: Connection, settings: dict[str, str], expected: str
 ) -> None:
     assert await set_subscription(client, **settings) == expected

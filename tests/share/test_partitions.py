@@ -291,7 +291,7 @@ def test_a_share_partition_continues_when_its_state_is_unchanged_or_unknown() ->
     play(story)
 
 
-def test_sessions_that_begin_at_once_have_a_share_partition_verified_once() -> None:
+def test_concurrent_new_sessions_verify_a_share_partition_once() -> None:
     async def story(scene: Scene) -> None:
         led = await scene.led()
         for _ in range(3):
@@ -368,7 +368,7 @@ def test_a_load_waits_for_earlier_writes() -> None:
     play(story)
 
 
-def test_one_that_ends_while_it_is_loaded_does_not_begin() -> None:
+def test_a_share_partition_that_ends_during_its_load_is_not_used() -> None:
     async def story(scene: Scene) -> None:
         led = scene.partitions.led(KEY, scene.settings)
         assert isinstance(led, LedPartition)

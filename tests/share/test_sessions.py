@@ -60,7 +60,7 @@ def test_a_new_session_takes_the_place_of_the_old_one(sessions: ShareSessions, s
     assert list(again.partitions) == [P2]
 
 
-def test_there_are_no_more_sessions_than_there_may_be(sessions: ShareSessions) -> None:
+def test_the_number_of_sessions_is_limited(sessions: ShareSessions) -> None:
     for number in range(3):
         sessions.begin(MemberKey("crew", str(number)), [], number)
     with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
@@ -70,12 +70,12 @@ def test_there_are_no_more_sessions_than_there_may_be(sessions: ShareSessions) -
     sessions.begin(ANNE, [], "late")
 
 
-def test_partitions_come_and_go(session: ShareSession) -> None:
+def test_partitions_are_added_and_removed(session: ShareSession) -> None:
     session.update([P1, P2], [P0])
     assert list(session.partitions) == [P1, P2]
 
 
-def test_a_partition_that_comes_and_goes_in_one_request_is_not_there(session: ShareSession) -> None:
+def test_a_partition_added_and_removed_in_one_request_is_not_in_the_session(session: ShareSession) -> None:
     session.update([P2], [P2])
     assert list(session.partitions) == [P0, P1]
     assert not session.must_include(P2, has_records=False, has_failed=False)
@@ -136,9 +136,7 @@ def test_a_group_has_members_until_its_last_session_ends(sessions: ShareSessions
     assert not sessions.has_members("crew")
 
 
-def test_when_share_groups_are_switched_off_no_session_is_left(
-    sessions: ShareSessions, session: ShareSession
-) -> None:
+def test_disabling_share_groups_closes_all_sessions(sessions: ShareSessions, session: ShareSession) -> None:
     sessions.clear()
     assert (len(sessions), sessions.has_members("crew"), sessions.owned_by("connection")) == (0, False, [])
 

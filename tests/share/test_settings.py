@@ -41,6 +41,6 @@ def test_settings_of_the_group_override_the_broker() -> None:
     )
 
 
-def test_a_value_that_makes_no_sense_is_as_if_it_were_not_there() -> None:
+def test_an_invalid_value_is_ignored() -> None:
     own = {"share.delivery.count.limit": "1", "share.auto.offset.reset": "tomorrow"}
     assert settings_of(CONFIG, own) == settings_of(CONFIG, {})

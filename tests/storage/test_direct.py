@@ -40,7 +40,7 @@ def test_a_block_that_is_written_directly_is_read_through_the_page_cache(tmp_pat
     file.close()
 
 
-def test_a_file_system_that_refuses_all_of_them_leaves_no_descriptor_behind(
+def test_a_file_system_that_refuses_direct_writes_leaves_no_descriptor_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> int:
@@ -55,7 +55,7 @@ def test_a_file_system_that_refuses_all_of_them_leaves_no_descriptor_behind(
     file.close()
 
 
-def test_a_file_that_the_kernel_does_not_know_has_none() -> None:
+def test_a_file_without_a_descriptor_has_no_direct_one() -> None:
     assert open_direct(FaultyDisk(Random(1)).open("/a", create=True)) is None
 
 

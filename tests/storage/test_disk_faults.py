@@ -257,7 +257,7 @@ def test_retention_makes_room_on_a_disk_too_full_for_a_producer_snapshot() -> No
 
 
 @pytest.mark.parametrize("is_truncated", [False, True])
-def test_a_producer_goes_on_though_its_last_batches_made_room_and_only_an_older_snapshot_knows_it(
+def test_a_producer_continues_after_retention_although_only_an_older_snapshot_has_it(
     is_truncated: bool,
 ) -> None:
     machine = Machine()

@@ -103,7 +103,7 @@ def at_a_desk(tmp_path: Path, scenario: "Any") -> None:
     asyncio.run(go())
 
 
-def test_records_go_in_once_the_coordinator_agrees_and_the_next_need_not_ask(tmp_path: Path) -> None:
+def test_records_are_admitted_once_verified_and_the_next_need_no_verification(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         assert desk.admissions.permit(desk.leader, ME) is None
         first = await desk.ask(0)
@@ -116,7 +116,7 @@ def test_records_go_in_once_the_coordinator_agrees_and_the_next_need_not_ask(tmp
     at_a_desk(tmp_path, scenario)
 
 
-def test_a_second_request_waits_for_the_first_whichever_is_answered_first(tmp_path: Path) -> None:
+def test_requests_are_admitted_in_order_whichever_is_verified_first(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         first, second = await desk.ask(0), await desk.ask(1)
         desk.coordinator.answers[1].set_result(ErrorCode.NONE)
@@ -129,7 +129,7 @@ def test_a_second_request_waits_for_the_first_whichever_is_answered_first(tmp_pa
     at_a_desk(tmp_path, scenario)
 
 
-def test_none_overtakes_those_that_wait_when_the_first_of_them_is_in(tmp_path: Path) -> None:
+def test_no_request_overtakes_waiting_ones_when_the_first_is_admitted(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         first, second = await desk.ask(0), await desk.ask(1)
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
@@ -145,7 +145,7 @@ def test_none_overtakes_those_that_wait_when_the_first_of_them_is_in(tmp_path: P
     at_a_desk(tmp_path, scenario)
 
 
-def test_while_an_earlier_request_waits_none_overtakes_it(tmp_path: Path) -> None:
+def test_no_request_overtakes_an_earlier_one_that_waits(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         first = await desk.ask(0)
         desk.append(
@@ -159,7 +159,7 @@ def test_while_an_earlier_request_waits_none_overtakes_it(tmp_path: Path) -> Non
     at_a_desk(tmp_path, scenario)
 
 
-def test_records_are_refused_when_the_transaction_ended_while_the_coordinator_was_asked(
+def test_records_are_refused_if_the_transaction_ends_during_the_verification(
     tmp_path: Path,
 ) -> None:
     async def scenario(desk: Desk) -> None:
@@ -173,7 +173,7 @@ def test_records_are_refused_when_the_transaction_ended_while_the_coordinator_wa
 
 
 @pytest.mark.parametrize(("transaction_version", "code"), [(2, "NONE"), (1, "INVALID_TXN_STATE")])
-def test_a_transaction_begins_while_the_one_before_it_is_being_ended_in_the_partition(
+def test_a_transaction_may_begin_while_the_previous_one_ends_in_the_partition(
     tmp_path: Path, transaction_version: int, code: str
 ) -> None:
     """With version 2 the marker's epoch is the one its producer goes on with: Kafka Streams does so at once."""
@@ -194,7 +194,7 @@ def test_a_transaction_begins_while_the_one_before_it_is_being_ended_in_the_part
     at_a_desk(tmp_path, scenario)
 
 
-def test_no_batch_gets_ahead_of_one_that_will_be_tried_again(tmp_path: Path) -> None:
+def test_no_batch_overtakes_one_that_will_be_retried(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         first, second = await desk.ask(0), await desk.ask(1)
         desk.coordinator.answers[0].set_result(ErrorCode.NOT_COORDINATOR)
@@ -209,7 +209,7 @@ def test_no_batch_gets_ahead_of_one_that_will_be_tried_again(tmp_path: Path) -> 
     at_a_desk(tmp_path, scenario)
 
 
-def test_a_request_whose_client_is_gone_does_not_hold_up_the_next(tmp_path: Path) -> None:
+def test_a_request_of_a_disconnected_client_does_not_block_the_next(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         gone, second = await desk.ask(0), await desk.ask(0)
         gone.cancel()
@@ -219,7 +219,7 @@ def test_a_request_whose_client_is_gone_does_not_hold_up_the_next(tmp_path: Path
     at_a_desk(tmp_path, scenario)
 
 
-def test_a_refusal_that_is_final_leaves_no_guard_behind(tmp_path: Path) -> None:
+def test_a_final_refusal_leaves_no_verification_state(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         refused = await desk.ask(0)
         desk.coordinator.answers[0].set_result(ErrorCode.PRODUCER_FENCED)
@@ -246,7 +246,7 @@ def test_a_producer_gets_errors_that_its_version_knows(code: str, by_version: di
         assert produce_error(ErrorCode[code], version).name == told
 
 
-def test_a_verification_does_not_outlive_the_leadership_in_which_it_was_asked_for(tmp_path: Path) -> None:
+def test_a_verification_is_valid_only_in_the_leader_epoch_that_requested_it(tmp_path: Path) -> None:
     """The marker may have been written by another leader, who has not heard of the guard here."""
 
     async def scenario(desk: Desk) -> None:

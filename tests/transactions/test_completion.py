@@ -72,7 +72,7 @@ def log_of(live: Live, producer: LiveProducer) -> Log:
 
 
 @pytest.mark.parametrize("is_v2", [False, True])
-def test_the_end_of_a_transaction_that_its_log_refuses_is_written_when_the_log_takes_it(
+def test_the_end_of_a_transaction_is_retried_until_the_log_accepts_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_v2: bool
 ) -> None:
     async def story() -> None:

@@ -277,7 +277,7 @@ async def test_a_transaction_of_version_2_starts_at_sequence_0(
 # -- InitProducerId
 
 
-async def test_an_id_is_given_out_epoch_by_epoch(
+async def test_each_initialization_of_an_id_gets_the_next_epoch(
     client: Client, producer: Callable[..., LiveProducer]
 ) -> None:
     first = producer()

@@ -26,9 +26,7 @@ def state_of(live: Live, transactional_id: str) -> State | None:
 
 
 @pytest.mark.parametrize("is_v2", [False, True], ids=["version-1", "version-2"])
-async def test_a_transaction_is_aborted_when_its_time_is_over_and_not_before(
-    tmp_path: Path, is_v2: bool
-) -> None:
+async def test_a_transaction_is_aborted_at_its_timeout_and_not_before(tmp_path: Path, is_v2: bool) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
         client = await live.connect()
@@ -50,7 +48,7 @@ async def test_a_transaction_is_aborted_when_its_time_is_over_and_not_before(
 
 
 @pytest.mark.parametrize("is_v2", [False, True], ids=["version-1", "version-2"])
-async def test_a_batch_of_an_ended_transaction_does_not_get_into_a_topic_that_was_created_again(
+async def test_a_batch_of_an_ended_transaction_is_not_stored_in_a_recreated_topic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_v2: bool
 ) -> None:
     clock, is_asked, may_answer = ManualClock(), asyncio.Event(), asyncio.Event()
@@ -92,7 +90,7 @@ async def test_a_batch_of_an_ended_transaction_does_not_get_into_a_topic_that_wa
         await other.close()
 
 
-async def test_a_two_phase_transaction_has_all_the_time_it_wants(tmp_path: Path) -> None:
+async def test_a_two_phase_transaction_never_times_out(tmp_path: Path) -> None:
     clock = ManualClock()
     settings = {**SETTINGS, "transaction.two.phase.commit.enable": "true"}
     async with running_broker(tmp_path, settings, clock=clock) as live:
@@ -108,7 +106,7 @@ async def test_a_two_phase_transaction_has_all_the_time_it_wants(tmp_path: Path)
         await client.close()
 
 
-async def test_an_unused_id_expires_after_a_week_also_in_the_log(tmp_path: Path) -> None:
+async def test_an_unused_id_expires_after_a_week_and_is_removed_from_the_log(tmp_path: Path) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
         client = await live.connect()
@@ -160,7 +158,7 @@ async def test_a_producer_continues_its_transaction_after_a_restart(tmp_path: Pa
         await client.close()
 
 
-async def test_a_transaction_with_a_topic_that_was_deleted_can_still_end(tmp_path: Path) -> None:
+async def test_a_transaction_with_a_deleted_topic_can_still_end(tmp_path: Path) -> None:
     async with running_broker(tmp_path, SETTINGS) as live:
         client = await live.connect()
         kept, doomed = await client.create_topic(), await client.create_topic()

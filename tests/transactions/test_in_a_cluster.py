@@ -108,7 +108,7 @@ class Scene:
             await asyncio.sleep(0.05)
 
 
-def test_while_the_log_of_a_coordinator_lacks_replicas_no_marker_is_sent_again() -> None:
+def test_no_marker_is_resent_while_the_coordinators_log_lacks_in_sync_replicas() -> None:
     async def story(loop: SimulatedLoop) -> None:
         scene = Scene(loop)
         await scene.form()

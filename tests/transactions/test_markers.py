@@ -11,7 +11,7 @@ from tests.server.live import batch, running_broker
 from tests.storage.logs import AnyTransaction
 
 
-def test_a_marker_that_is_sent_again_is_answered_when_the_first_is_committed(tmp_path: Path) -> None:
+def test_a_resent_marker_is_answered_when_the_first_is_committed(tmp_path: Path) -> None:
     """Seed 511 of the simulated clusters: its leader died, the marker was gone, and its transaction called complete."""
 
     async def story() -> None:

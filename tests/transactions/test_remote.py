@@ -141,7 +141,7 @@ def test_a_leader_that_does_not_answer_is_tried_again(failure: Exception) -> Non
     assert outcomes == {targets[0]: ErrorCode.NONE, targets[1]: ErrorCode.NETWORK_EXCEPTION}
 
 
-def test_a_partition_that_an_answer_leaves_out_has_no_marker_yet() -> None:
+def test_a_partition_missing_from_the_response_has_no_marker_yet() -> None:
     image, targets = led(2, 2)
     outcomes = send(image, Local(), PlayedPeers(written({0: ErrorCode.NONE})), targets)
     assert outcomes == {targets[0]: ErrorCode.NONE, targets[1]: ErrorCode.UNKNOWN_SERVER_ERROR}
@@ -169,7 +169,7 @@ def verifier(leader: int, local: Local, peers: PlayedPeers) -> ClusterVerifier:
     return ClusterVerifier(ME, lambda _id: leader, local, cast("Peers", peers))
 
 
-def test_a_coordinator_here_is_asked_without_a_connection() -> None:
+def test_a_local_coordinator_is_called_without_a_connection() -> None:
     local, peers = Local(), PlayedPeers(None)
     found = verifier(ME, local, peers)
     asyncio.run(found.verify("x", PRODUCER, [A]))
@@ -178,7 +178,7 @@ def test_a_coordinator_here_is_asked_without_a_connection() -> None:
 
 
 @pytest.mark.parametrize("verify_only", [True, False])
-def test_a_coordinator_elsewhere_is_asked_about_all_partitions_at_once(verify_only: bool) -> None:
+def test_a_remote_coordinator_gets_all_partitions_in_one_request(verify_only: bool) -> None:
     peers = PlayedPeers(added({A: ErrorCode.NONE, B: ErrorCode.TRANSACTION_ABORTABLE}))
     found = verifier(3, Local(), peers)
     if verify_only:

@@ -164,7 +164,7 @@ def test_a_producer_that_continues_gets_the_next_epoch() -> None:
     assert script.producer == (100, 1)
 
 
-def test_a_producer_that_asks_twice_because_the_answer_was_lost_gets_the_same_epoch() -> None:
+def test_a_retried_initialization_gets_the_same_epoch() -> None:
     script = begun()
     script.init(expected=Producer(100, 0))
     assert script.init(expected=Producer(100, 0)) is ErrorCode.NONE
@@ -206,7 +206,7 @@ def test_the_first_partition_begins_a_transaction_and_more_join_it() -> None:
     assert script.held.started_ms == began_ms == 1002
 
 
-def test_a_partition_that_is_there_already_changes_nothing() -> None:
+def test_adding_a_partition_again_changes_nothing() -> None:
     script = ongoing()
     before = script.now
     assert script.add(P0) is ErrorCode.NONE
@@ -229,7 +229,7 @@ def test_only_the_producer_of_an_id_may_add_partitions() -> None:
     assert Script().add(P1, by=Producer(100, 0)) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
-def test_a_transaction_that_ends_takes_no_more_partitions() -> None:
+def test_no_partition_can_be_added_to_an_ending_transaction() -> None:
     script = ongoing()
     script.end(commit=True)
     assert script.add(P1) is ErrorCode.CONCURRENT_TRANSACTIONS
@@ -260,7 +260,7 @@ def test_a_commit_is_prepared_and_then_complete_in_the_same_epoch() -> None:
     assert script.producer == (100, 0)
 
 
-def test_an_end_that_is_asked_for_again_is_answered_again_but_never_turned_round() -> None:
+def test_a_repeated_end_is_answered_again_and_never_reversed() -> None:
     for commit in (True, False):
         script = ongoing()
         script.end(commit=commit)
@@ -271,7 +271,7 @@ def test_an_end_that_is_asked_for_again_is_answered_again_but_never_turned_round
         assert script.end(commit=not commit) is ErrorCode.INVALID_TXN_STATE
 
 
-def test_a_transaction_that_was_not_begun_cannot_be_ended_in_version_1() -> None:
+def test_in_version_1_a_transaction_that_has_not_begun_cannot_be_ended() -> None:
     script = begun()
     assert script.end(commit=True) is ErrorCode.INVALID_TXN_STATE
     assert script.end(commit=False) is ErrorCode.INVALID_TXN_STATE
@@ -298,7 +298,7 @@ def test_in_version_2_every_end_raises_the_epoch_and_the_markers_carry_the_new_o
         script.add(P0)
 
 
-def test_in_version_2_a_lost_answer_is_given_again_and_nothing_is_turned_round() -> None:
+def test_in_version_2_a_repeated_end_is_answered_again_and_never_reversed() -> None:
     for commit in (True, False):
         script = ongoing()
         asked_as = script.producer
@@ -313,7 +313,7 @@ def test_in_version_2_a_lost_answer_is_given_again_and_nothing_is_turned_round()
         assert script.end(commit=commit, version=V2, by=asked_as) is ErrorCode.PRODUCER_FENCED
 
 
-def test_in_version_2_an_end_with_the_new_epoch_waits_for_the_one_before() -> None:
+def test_in_version_2_an_end_with_the_new_epoch_waits_for_the_previous_one() -> None:
     script = ongoing()
     script.end(commit=True, version=V2)
     assert script.end(commit=False, version=V2) is ErrorCode.CONCURRENT_TRANSACTIONS
@@ -350,7 +350,7 @@ def test_in_version_2_the_last_epoch_ends_in_a_new_producer_id() -> None:
 # -- time passes
 
 
-def test_only_an_open_transaction_times_out_and_only_after_its_time() -> None:
+def test_only_an_ongoing_transaction_times_out_and_only_after_its_timeout() -> None:
     script = ongoing()
     began_ms = script.held.started_ms
     assert not is_timed_out(script.held, began_ms + 60_000)
@@ -360,7 +360,7 @@ def test_only_an_open_transaction_times_out_and_only_after_its_time() -> None:
     assert not is_timed_out(begun().held, 2**40)
 
 
-def test_a_transaction_that_took_too_long_is_aborted_and_its_producer_fenced() -> None:
+def test_a_transaction_that_timed_out_is_aborted_and_its_producer_fenced() -> None:
     script = ongoing()
     late = script.producer
     script.now = fence(script.held, now_ms=99_999)
@@ -370,7 +370,7 @@ def test_a_transaction_that_took_too_long_is_aborted_and_its_producer_fenced() -
     assert script.add(P0, by=late) is ErrorCode.PRODUCER_FENCED
 
 
-def test_only_an_id_at_rest_expires() -> None:
+def test_only_an_id_without_a_transaction_expires() -> None:
     script = begun()
     assert not is_expired(script.held, script.held.updated_ms + 9, 10)
     assert is_expired(script.held, script.held.updated_ms + 10, 10)

@@ -30,7 +30,7 @@ def test_a_state_is_reached_from_where_kafka_reaches_it(state: State) -> None:
     assert {before for before, ways in TRANSITIONS.items() if state in ways.values()} == REACHED_FROM[state]
 
 
-def test_a_decision_to_commit_can_only_be_carried_out() -> None:
+def test_a_prepared_commit_can_only_be_completed() -> None:
     assert TRANSITIONS[State.PREPARE_COMMIT] == {Event.MARKERS_WRITTEN: State.COMPLETE_COMMIT}
 
 
@@ -48,7 +48,7 @@ def test_the_states_have_kafkas_numbers_and_names() -> None:
     assert STATE_NAMES["PrepareCommit"] is State.PREPARE_COMMIT
 
 
-def test_the_documentation_shows_the_table_as_it_is() -> None:
+def test_the_documentation_shows_the_table() -> None:
     text = (Path(__file__).parents[2] / "docs" / "transactions.md").read_text()
     drawn = text.split("stateDiagram-v2\n")[1].split("```")[0]
     assert drawn.splitlines() == [

@@ -49,7 +49,7 @@ def test_penstock_is_compared_with_each_peer_that_syncs_and_with_kafka_at_the_sa
     assert KAFKA == (("Penstock", "Kafka, flush.messages=1"), ("Penstock, page cache", "Kafka"))
 
 
-def test_each_of_ours_is_compared_with_those_that_acknowledge_at_the_same_moment() -> None:
+def test_penstock_is_compared_with_targets_that_acknowledge_at_the_same_point() -> None:
     pairs = equals(TARGETS)
     assert ("Penstock, page cache", "Kafka") in pairs
     assert ("Penstock", "Kafka, flush.messages=1") in pairs

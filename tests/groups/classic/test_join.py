@@ -39,7 +39,7 @@ def test_an_unused_member_id_expires_after_the_session_timeout() -> None:
     assert driver.error(driver.join("a")) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_rebalance_waits_for_an_id_that_was_given_out() -> None:
+def test_a_rebalance_waits_for_a_pending_member_id() -> None:
     driver = Driver().stable("a")
     driver.join(new_id="b", requires_member_id=True)
     rejoined = driver.join("a")
@@ -59,7 +59,7 @@ def test_a_rebalance_does_not_wait_for_an_id_longer_than_a_session() -> None:
     assert driver.joined(rejoined).generation_id == 2
 
 
-def test_the_first_rebalance_is_delayed_as_long_as_others_come() -> None:
+def test_the_first_rebalance_is_delayed_while_members_join() -> None:
     driver = Driver()
     first = driver.join(new_id="a")
     driver.advance(DELAY_MS - 1)
@@ -93,7 +93,7 @@ def test_without_an_initial_delay_a_group_begins_at_once() -> None:
     assert driver.joined(first).generation_id == 1
 
 
-def test_the_protocol_that_most_members_prefer_is_taken_from_those_that_all_know() -> None:
+def test_the_most_preferred_of_the_common_protocols_is_chosen() -> None:
     driver = Driver()
     driver.join(new_id="a", protocols={"own": b"", "range": b"", "sticky": b""})
     driver.join(new_id="b", protocols={"sticky": b"", "range": b""})
@@ -118,7 +118,7 @@ def test_a_first_member_must_name_a_type_and_a_protocol() -> None:
     assert driver.error(driver.join(protocol_type="")) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_an_empty_group_may_take_up_another_type() -> None:
+def test_an_empty_group_may_change_its_protocol_type() -> None:
     driver = Driver().stable("a")
     driver.leave("a")
 
@@ -150,7 +150,7 @@ def test_a_member_that_missed_the_answer_gets_it_again_before_the_sync() -> None
     assert driver.group.state is State.COMPLETING_REBALANCE
 
 
-def test_a_member_with_new_metadata_makes_the_group_rebalance() -> None:
+def test_a_member_with_new_metadata_triggers_a_rebalance() -> None:
     driver = Driver().stable("a", "b")
 
     ticket = driver.join("b", protocols={"range": b"more topics"})
@@ -165,7 +165,7 @@ def test_a_member_with_new_metadata_makes_the_group_rebalance() -> None:
     }
 
 
-def test_the_leader_makes_the_group_rebalance_by_joining() -> None:
+def test_a_join_of_the_leader_triggers_a_rebalance() -> None:
     driver = Driver().stable("a", "b")
 
     driver.join("a")
@@ -195,7 +195,7 @@ def test_a_member_that_does_not_join_in_time_is_removed() -> None:
     assert driver.heartbeat("b") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_leader_that_does_not_join_in_time_is_succeeded() -> None:
+def test_a_leader_that_does_not_join_in_time_is_replaced() -> None:
     driver = Driver().stable("a", "b")
     ticket = driver.join("b", protocols={"range": b"new"})
     driver.advance(REBALANCE_MS)
@@ -216,7 +216,7 @@ def test_a_full_group_refuses_new_members() -> None:
     assert driver.joined(rejoined).generation_id == 2
 
 
-def test_a_group_that_gathers_takes_no_more_than_its_size() -> None:
+def test_a_rebalancing_group_accepts_no_more_than_its_maximum_size() -> None:
     driver = Driver(settings=GroupSettings(size_max=2, initial_rebalance_delay_ms=DELAY_MS))
     driver.join(new_id="a")
     driver.join(new_id="b")
@@ -230,7 +230,7 @@ def test_an_unknown_member_is_refused() -> None:
     assert driver.error(driver.join("stranger")) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_join_of_a_newcomer_is_given_up_after_five_minutes() -> None:
+def test_a_pending_join_of_a_new_member_expires_after_five_minutes() -> None:
     driver = Driver().stable("a")
     driver.join(new_id="b", rebalance_ms=10 * REBALANCE_MS, session_ms=10 * REBALANCE_MS)
     for _ in range(61):

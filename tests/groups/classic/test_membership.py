@@ -7,7 +7,7 @@ from penstock.protocol.errors import ErrorCode
 from tests.groups.classic.driver import DELAY_MS, SESSION_MS, Driver
 
 
-def test_a_silent_member_is_removed_and_the_others_rebalance() -> None:
+def test_a_member_is_removed_at_its_session_timeout_and_the_others_rebalance() -> None:
     driver = Driver().stable("a", "b")
     driver.advance(SESSION_MS - 1)
     assert driver.heartbeat("a") is ErrorCode.NONE
@@ -19,7 +19,7 @@ def test_a_silent_member_is_removed_and_the_others_rebalance() -> None:
     assert driver.joined(driver.join("a")).generation_id == 2
 
 
-def test_a_group_is_empty_when_the_last_member_falls_silent() -> None:
+def test_a_group_is_empty_when_the_session_of_its_last_member_ends() -> None:
     driver = Driver().stable("a")
 
     driver.advance(SESSION_MS)
@@ -41,7 +41,7 @@ def test_a_member_that_waits_for_the_others_need_not_send_heartbeats() -> None:
     assert driver.joined(waiting).generation_id == 2
 
 
-def test_a_member_that_waited_has_a_whole_session_after_the_answer() -> None:
+def test_the_session_of_a_member_restarts_with_the_response_to_its_join() -> None:
     driver = Driver().stable("a", "b")
     driver.join("a")
     driver.advance(SESSION_MS - 1)
@@ -102,7 +102,7 @@ def test_a_member_that_leaves_with_a_parked_join_is_answered() -> None:
     assert driver.error(waiting) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_that_was_only_given_out_can_leave() -> None:
+def test_a_pending_member_id_can_leave() -> None:
     driver = Driver()
     driver.join(new_id="a", requires_member_id=True)
 
@@ -124,7 +124,7 @@ def test_parked_requests_are_refused_when_the_group_moves_to_another_broker() ->
     assert gathering.error(join) is assigning.error(sync) is ErrorCode.NOT_COORDINATOR
 
 
-def test_a_group_is_the_same_after_it_was_read_from_the_log() -> None:
+def test_a_group_is_restored_unchanged_from_the_log() -> None:
     driver = Driver().stable("a", "b", instance_ids={"b": "two"})
 
     group = restore_group("g", driver.log[-1], GroupSettings())
@@ -136,7 +136,7 @@ def test_a_group_is_the_same_after_it_was_read_from_the_log() -> None:
     assert group.static_members == {"two": "b"}
 
 
-def test_members_read_from_the_log_have_a_session_to_be_heard_of() -> None:
+def test_restored_members_get_a_full_session_timeout() -> None:
     driver = Driver().stable("a", "b")
     driver.group = restore_group("g", driver.log[-1], GroupSettings())
     rebalance.resume(driver.group, driver.now)
@@ -148,7 +148,7 @@ def test_members_read_from_the_log_have_a_session_to_be_heard_of() -> None:
     assert list(driver.group.members) == ["a"]
 
 
-def test_a_group_that_is_larger_than_allowed_now_rebalances_when_it_is_loaded() -> None:
+def test_a_loaded_group_above_the_maximum_size_rebalances() -> None:
     driver = Driver().stable("a", "b")
     driver.group = restore_group("g", driver.log[-1], GroupSettings(size_max=1))
     rebalance.resume(driver.group, driver.now)
@@ -166,12 +166,12 @@ def commit(driver: Driver, member_id: str = "", generation: int = -1, **more: bo
     return membership.check_commit(driver.group, member_id, None, generation, **more)
 
 
-def test_an_empty_group_takes_offsets_from_anyone_without_a_generation() -> None:
+def test_an_empty_group_accepts_commits_without_a_generation() -> None:
     assert commit(Driver()) is ErrorCode.NONE
     assert commit(Driver(), "a", 3) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_group_with_members_takes_offsets_from_members_of_this_generation_only() -> None:
+def test_a_group_with_members_accepts_commits_of_its_current_generation_only() -> None:
     driver = Driver().stable("a")
 
     assert commit(driver, "a", 1) is ErrorCode.NONE
@@ -180,14 +180,14 @@ def test_a_group_with_members_takes_offsets_from_members_of_this_generation_only
     assert commit(driver) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_group_that_gathers_still_takes_offsets_of_the_last_generation() -> None:
+def test_a_group_preparing_a_rebalance_accepts_commits_of_the_last_generation() -> None:
     driver = Driver().stable("a", "b")
     driver.join("b", protocols={"range": b"new"})
 
     assert commit(driver, "a", 1) is ErrorCode.NONE
 
 
-def test_a_group_that_awaits_its_assignment_takes_no_offsets_but_a_transactions() -> None:
+def test_a_group_awaiting_its_assignment_accepts_only_transactional_commits() -> None:
     driver = Driver()
     driver.join(new_id="a")
     driver.advance(DELAY_MS)
@@ -196,7 +196,7 @@ def test_a_group_that_awaits_its_assignment_takes_no_offsets_but_a_transactions(
     assert commit(driver, "a", 1, is_transactional=True) is ErrorCode.NONE
 
 
-def test_a_commit_is_a_sign_of_life() -> None:
+def test_a_commit_extends_the_session() -> None:
     driver = Driver().stable("a")
     driver.advance(SESSION_MS - 1)
 
@@ -209,7 +209,7 @@ def test_a_commit_is_a_sign_of_life() -> None:
 @pytest.mark.parametrize(
     ("protocol_type", "code"), [("consumer", ErrorCode.NONE), ("connect", ErrorCode.NON_EMPTY_GROUP)]
 )
-def test_offsets_of_a_living_group_are_deleted_only_where_subscriptions_can_be_read(
+def test_offsets_of_an_active_group_are_deleted_only_if_its_subscriptions_are_known(
     protocol_type: str, code: ErrorCode
 ) -> None:
     driver = Driver()

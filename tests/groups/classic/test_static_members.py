@@ -35,7 +35,7 @@ def test_a_returning_static_member_is_answered_when_its_id_is_committed() -> Non
     assert not driver.error(ticket)
 
 
-def test_a_static_member_whose_id_was_not_committed_tries_again() -> None:
+def test_a_static_member_whose_id_was_not_committed_retries() -> None:
     driver = stable()
     driver.stores_at_once = False
     ticket = driver.join(new_id="b2", instance_id="two")
@@ -64,7 +64,7 @@ def test_an_older_static_leader_gets_its_former_id_as_leader() -> None:
     assert (answer.leader, answer.members) == ("a", [])
 
 
-def test_the_former_self_of_a_static_member_is_fenced_everywhere() -> None:
+def test_the_former_member_id_of_a_static_member_is_fenced_by_every_request() -> None:
     driver = stable()
     driver.join(new_id="b2", instance_id="two")
 
@@ -76,7 +76,7 @@ def test_the_former_self_of_a_static_member_is_fenced_everywhere() -> None:
     ]
 
 
-def test_a_former_self_that_still_waits_to_join_is_fenced() -> None:
+def test_a_pending_join_of_a_replaced_static_member_is_fenced() -> None:
     driver = stable()
     waiting = driver.join("b", instance_id="two", protocols={"range": b"new"})
 
@@ -85,7 +85,7 @@ def test_a_former_self_that_still_waits_to_join_is_fenced() -> None:
     assert driver.error(waiting) is ErrorCode.FENCED_INSTANCE_ID
 
 
-def test_a_former_self_that_still_waits_for_its_assignment_is_fenced() -> None:
+def test_a_pending_sync_of_a_replaced_static_member_is_fenced() -> None:
     driver = Driver()
     driver.join(new_id="a", instance_id="one")
     driver.join(new_id="b", instance_id="two")
@@ -98,7 +98,7 @@ def test_a_former_self_that_still_waits_for_its_assignment_is_fenced() -> None:
     assert driver.group.state is State.PREPARING_REBALANCE
 
 
-def test_a_static_member_that_would_change_the_protocol_makes_the_group_rebalance() -> None:
+def test_a_static_member_that_changes_the_protocol_triggers_a_rebalance() -> None:
     driver = Driver()
     for member_id, instance_id in INSTANCES.items():
         driver.join(new_id=member_id, instance_id=instance_id, protocols={"range": b"", "sticky": b""})

@@ -12,7 +12,7 @@ def completing(*member_ids: str, stores_at_once: bool = True) -> Driver:
     return driver
 
 
-def test_followers_wait_for_the_leader_and_everyone_gets_its_own_part() -> None:
+def test_followers_wait_for_the_leader_and_each_gets_its_own_assignment() -> None:
     driver = completing("a", "b")
 
     follower = driver.sync("b")
@@ -47,7 +47,7 @@ def test_an_assignment_that_cannot_be_stored_begins_a_new_rebalance() -> None:
     assert driver.group.state is State.PREPARING_REBALANCE
 
 
-def test_an_assignment_that_is_stored_too_late_counts_no_more() -> None:
+def test_an_assignment_stored_after_a_new_rebalance_is_ignored() -> None:
     driver = completing("a", "b", stores_at_once=False)
     leader = driver.sync("a", {"a": b"0"})
     driver.join(new_id="c")
@@ -59,7 +59,7 @@ def test_an_assignment_that_is_stored_too_late_counts_no_more() -> None:
     assert all(not m.assignment for m in driver.group.members.values())
 
 
-def test_an_assignment_of_an_earlier_generation_counts_no_more() -> None:
+def test_an_assignment_of_an_earlier_generation_is_ignored() -> None:
     driver = completing("a", stores_at_once=False)
     driver.sync("a", {"a": b"old"})
     driver.join("a", protocols={"range": b"new"})

@@ -66,7 +66,7 @@ def test_a_classic_member_learns_of_new_partitions() -> None:
         ({"member_id": "c9", "group_instance_id": "nobody"}, "UNKNOWN_MEMBER_ID"),
     ],
 )
-def test_classic_joins_that_do_not_fit_are_refused(change: dict[str, object], code: str) -> None:
+def test_inconsistent_classic_joins_are_refused(change: dict[str, object], code: str) -> None:
     driver, _, _ = mixed()
 
     with pytest.raises(GroupError) as refused:
@@ -97,7 +97,7 @@ def test_a_sync_that_comes_after_the_next_rebalance_began_is_refused() -> None:
     assert refused.value.code.name == "REBALANCE_IN_PROGRESS"
 
 
-def test_members_of_the_new_protocol_do_not_speak_the_classic_one() -> None:
+def test_members_of_the_consumer_protocol_cannot_send_classic_requests() -> None:
     driver, _, new = mixed()
     impostor = ClassicConsumer(driver, "m1")
     impostor.generation = new.epoch
@@ -132,7 +132,7 @@ def test_a_classic_member_that_does_not_sync_in_time_is_removed() -> None:
     assert removed == ["c1"]
 
 
-def test_a_classic_session_is_as_long_as_the_member_said() -> None:
+def test_a_classic_member_has_its_own_session_timeout() -> None:
     driver, _, new = mixed()
 
     driver.advance(CLASSIC_SESSION_MS - 1)

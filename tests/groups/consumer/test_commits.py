@@ -57,26 +57,26 @@ def test_offsets_of_partitions_to_revoke_may_still_be_committed() -> None:
     assert commit(driver, "m1", 1, 0, 1) == "NONE"
 
 
-def test_old_versions_know_no_epochs() -> None:
+def test_versions_without_epochs_are_refused() -> None:
     driver, first, _ = two_members()
 
     assert commit(driver, "m1", first.epoch, knows_epochs=False) == "UNSUPPORTED_VERSION"
 
 
-def test_an_empty_group_takes_offsets_from_anyone_without_an_epoch() -> None:
+def test_an_empty_group_accepts_commits_without_an_epoch() -> None:
     group = ConsumerGroup("g")
 
     assert check_commit(group, "", -1, [(A, 0)], knows_epochs=True).name == "NONE"
     assert check_commit(group, "m1", 1, [(A, 0)], knows_epochs=True).name == "UNKNOWN_MEMBER_ID"
 
 
-def test_a_group_with_members_takes_none_from_others() -> None:
+def test_a_group_with_members_refuses_commits_of_others() -> None:
     driver, _, _ = two_members()
 
     assert commit(driver, "", -1) == "UNKNOWN_MEMBER_ID"
 
 
-def test_a_transaction_may_commit_without_saying_for_whom() -> None:
+def test_a_transaction_may_commit_without_a_member_id() -> None:
     driver, _, _ = two_members()
 
     def in_transaction(member_id: str, epoch: int) -> str:

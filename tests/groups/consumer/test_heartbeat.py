@@ -38,7 +38,7 @@ def test_a_lone_member_gets_everything_with_its_first_heartbeat() -> None:
     ]
 
 
-def test_a_partition_changes_hands_only_after_its_holder_gave_it_up() -> None:
+def test_a_partition_is_reassigned_only_after_its_owner_has_revoked_it() -> None:
     driver = Driver(a=4)
     first = Consumer(driver, "m1").join()
     second = Consumer(driver, "m2").join()
@@ -103,7 +103,7 @@ def test_a_member_that_missed_a_response_continues() -> None:
     assert first.held <= held_before
 
 
-def test_a_join_that_is_sent_again_makes_no_second_member() -> None:
+def test_a_retried_join_creates_no_second_member() -> None:
     driver = Driver(a=2)
     member = Consumer(driver, "m1").join()
 
@@ -201,7 +201,7 @@ def test_the_partitions_of_a_leaving_member_go_to_the_others() -> None:
     assert first.numbers == [0, 1, 2, 3]
 
 
-def test_a_silent_member_is_removed_at_its_session_timeout() -> None:
+def test_a_member_is_removed_at_its_session_timeout() -> None:
     driver = Driver(a=2)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
     beat_until_stable(first, second)
@@ -215,7 +215,7 @@ def test_a_silent_member_is_removed_at_its_session_timeout() -> None:
     assert refusal(driver, second.request())[0] == "UNKNOWN_MEMBER_ID"
 
 
-def test_a_member_that_does_not_give_up_its_partitions_is_removed_at_its_rebalance_timeout() -> None:
+def test_a_member_that_does_not_revoke_its_partitions_is_removed_at_its_rebalance_timeout() -> None:
     driver = Driver(a=2)
     stubborn = Consumer(driver, "m1").join()
     Consumer(driver, "m2").join()
@@ -230,7 +230,7 @@ def test_a_member_that_does_not_give_up_its_partitions_is_removed_at_its_rebalan
     assert other.join().numbers == [0, 1]
 
 
-def test_an_obedient_member_has_no_rebalance_timeout() -> None:
+def test_a_member_that_revoked_in_time_has_no_rebalance_timeout() -> None:
     driver = Driver(a=2)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
     beat_until_stable(first, second)
@@ -259,7 +259,7 @@ def test_a_static_member_that_left_temporarily_gets_its_partitions_back() -> Non
     assert set(driver.group.members) == {"m1", "m3"}
 
 
-def test_a_static_member_that_is_away_is_not_heard_in_its_old_epoch() -> None:
+def test_a_temporarily_departed_static_member_is_fenced_in_its_old_epoch() -> None:
     driver = Driver(a=2)
     member = Consumer(driver, "m1", instance_id="one").join()
     Consumer(driver, "m2").join()
@@ -284,7 +284,7 @@ def test_a_static_member_that_does_not_return_is_removed() -> None:
     assert first.beat().numbers == [0, 1, 2, 3]
 
 
-def test_an_instance_is_not_taken_from_a_member_that_is_there() -> None:
+def test_the_instance_id_of_an_active_member_cannot_be_taken_over() -> None:
     driver = Driver()
     Consumer(driver, "m1", instance_id="one").join()
 
@@ -293,7 +293,7 @@ def test_an_instance_is_not_taken_from_a_member_that_is_there() -> None:
     assert code == "UNRELEASED_INSTANCE_ID"
 
 
-def test_the_older_self_of_a_static_member_is_fenced() -> None:
+def test_the_former_member_id_of_a_static_member_is_fenced() -> None:
     driver = Driver()
     old = Consumer(driver, "m1", instance_id="one").join()
     driver.leave("m1", -2, "one")
@@ -304,7 +304,7 @@ def test_the_older_self_of_a_static_member_is_fenced() -> None:
         driver.leave("m1", -1, "one")
 
 
-def test_an_unknown_instance_reports_in_vain() -> None:
+def test_a_heartbeat_of_an_unknown_instance_is_refused() -> None:
     driver = Driver()
     Consumer(driver, "m1").join()
     stranger = Consumer(driver, "m1", instance_id="one")

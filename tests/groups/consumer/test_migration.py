@@ -53,7 +53,7 @@ def test_a_new_member_gets_only_partitions_that_classic_members_revoked() -> Non
     assert new.numbers
 
 
-def test_an_eager_member_gives_up_everything_before_it_joins() -> None:
+def test_an_eager_member_revokes_everything_before_it_joins() -> None:
     driver = Driver(a=4)
     upgraded(driver, classic_group(c1=assignment(0, 1, 2, 3)))
     eager = ClassicConsumer(driver, "c1")
@@ -68,7 +68,7 @@ def test_an_eager_member_gives_up_everything_before_it_joins() -> None:
 
 
 @pytest.mark.parametrize("change", [{"protocol_type": "connect"}, {"members": "bad"}])
-def test_a_group_that_is_not_of_consumers_is_not_upgraded(change: dict[str, str]) -> None:
+def test_a_group_of_another_protocol_type_is_not_upgraded(change: dict[str, str]) -> None:
     driver = Driver(a=4)
     classic = classic_group(c1=b"")
     if "protocol_type" in change:
@@ -82,7 +82,7 @@ def test_a_group_that_is_not_of_consumers_is_not_upgraded(change: dict[str, str]
     assert refused.value.code.name == "GROUP_ID_NOT_FOUND"
 
 
-def test_the_policy_may_forbid_it() -> None:
+def test_the_migration_policy_may_forbid_an_upgrade() -> None:
     driver = Driver(msgspec.structs.replace(SETTINGS, allows_upgrade=False), a=4)
 
     with pytest.raises(GroupError) as refused:
@@ -91,7 +91,7 @@ def test_the_policy_may_forbid_it() -> None:
     assert refused.value.code.name == "GROUP_ID_NOT_FOUND"
 
 
-def test_a_group_that_is_full_is_not_upgraded() -> None:
+def test_a_full_group_is_not_upgraded() -> None:
     driver = Driver(msgspec.structs.replace(SETTINGS, size_max=1), a=4)
 
     with pytest.raises(GroupError) as refused:
@@ -119,7 +119,7 @@ def test_a_static_classic_member_may_return_with_the_new_protocol() -> None:
 # -- and back -----------------------------------------------------------------------------------------------
 
 
-def test_the_group_is_classic_again_when_the_last_new_member_goes() -> None:
+def test_the_group_is_downgraded_when_its_last_consumer_protocol_member_leaves() -> None:
     driver, old, _ = mixed()
     assert not migration.can_downgrade(driver.group, SETTINGS)
     driver.leave("m1")
@@ -134,7 +134,7 @@ def test_the_group_is_classic_again_when_the_last_new_member_goes() -> None:
     assert member.session_timeout_ms == CLASSIC_SESSION_MS
 
 
-def test_a_group_that_became_classic_is_deleted_from_the_log() -> None:
+def test_a_downgraded_group_is_deleted_from_the_log() -> None:
     driver, _, _ = mixed()
     driver.leave("m1")
 
@@ -144,14 +144,14 @@ def test_a_group_that_became_classic_is_deleted_from_the_log() -> None:
 
 
 @pytest.mark.parametrize("change", [{"allows_downgrade": False}, {"classic_size_max": 0}])
-def test_a_group_stays_when_it_may_not_be_classic(change: dict[str, object]) -> None:
+def test_a_group_is_not_downgraded_if_the_policy_forbids_it(change: dict[str, object]) -> None:
     driver, _, _ = mixed()
     driver.leave("m1")
 
     assert not migration.can_downgrade(driver.group, msgspec.structs.replace(SETTINGS, **change))
 
 
-def test_an_empty_group_is_of_no_kind() -> None:
+def test_an_empty_group_is_not_downgraded() -> None:
     driver, old, new = mixed()
     beat_until_stable(new)
     driver.leave(old.member_id)

@@ -23,11 +23,11 @@ def taken(*_place: object) -> bool:
     return False
 
 
-def test_a_member_that_is_there_stays_as_it_is() -> None:
+def test_a_reconciled_member_is_unchanged() -> None:
     assert reconcile(STABLE, target(0, 1, epoch=3), None, taken) is STABLE
 
 
-def test_new_partitions_come_with_the_epoch_in_which_they_are_given() -> None:
+def test_new_partitions_have_the_epoch_of_their_assignment() -> None:
     moved = reconcile(STABLE, target(0, 1, 2), None, free)
 
     assert (moved.state, moved.epoch, moved.previous_epoch) == (MemberState.STABLE, 5, 3)
@@ -43,7 +43,7 @@ def test_partitions_that_others_hold_are_waited_for_in_the_new_epoch() -> None:
     assert reconcile(moved, target(0, 1, 2), None, free).assigned == {T: {0: 1, 1: 3, 2: 5}}
 
 
-def test_revoking_comes_before_taking_and_in_the_old_epoch() -> None:
+def test_partitions_are_revoked_in_the_old_epoch_before_new_ones_are_assigned() -> None:
     moved = reconcile(STABLE, target(0, 2), {T: frozenset({0, 1})}, free)
 
     assert (moved.state, moved.epoch) == (MemberState.UNREVOKED_PARTITIONS, 3)
@@ -68,7 +68,7 @@ def test_a_member_that_revoked_its_partitions_gets_the_rest() -> None:
     assert moved.assigned == {T: {0: 1, 2: 5}}
 
 
-def test_a_target_that_moved_on_meanwhile_is_followed_one_epoch_at_a_time() -> None:
+def test_a_target_that_changed_meanwhile_is_followed_one_epoch_at_a_time() -> None:
     revoking = reconcile(STABLE, target(0, 2, epoch=5), None, free)
 
     moved = reconcile(revoking, target(2, epoch=7), {T: frozenset({0})}, free)
@@ -89,7 +89,7 @@ def test_an_unsubscribed_partition_is_revoked_though_the_target_is_unchanged() -
     assert (moved.state, moved.revoking) == (MemberState.UNREVOKED_PARTITIONS, STABLE.assigned)
 
 
-def test_every_state_has_a_transition_for_every_finding() -> None:
+def test_every_state_has_a_transition_for_every_outcome() -> None:
     assert all(TRANSITIONS[state].keys() == set(ReconcileOutcome) for state in MemberState)
 
 

@@ -33,7 +33,7 @@ def test_a_topic_that_grows_begins_a_new_epoch_at_the_next_heartbeat() -> None:
     assert (member.numbers, member.epoch) == ([0, 1, 2], 2)
 
 
-def test_a_topic_that_is_made_later_is_read_and_one_that_is_deleted_is_not() -> None:
+def test_a_topic_created_later_is_assigned_and_a_deleted_one_is_not() -> None:
     driver = Driver(a=1)
     member = Consumer(driver, "m1", "a", "later").join()
     assert member.held == {("a", 0)}
@@ -55,7 +55,7 @@ def test_unsubscribed_topics_change_nothing() -> None:
     assert driver.written == []
 
 
-def test_a_pattern_stands_for_the_topics_that_match_it_as_a_whole() -> None:
+def test_a_pattern_must_match_the_whole_topic_name() -> None:
     driver = Driver(orders=1, orders_eu=1, reorders=1)
     member = Consumer(driver, "m1", regex="orders(_..)?").join()
     assert member.held == {("orders", 0), ("orders_eu", 0)}
@@ -83,7 +83,7 @@ def test_a_pattern_is_removed_with_its_last_subscriber() -> None:
     assert second.beat().held == {("b", 0)}
 
 
-def test_names_and_a_pattern_add_up() -> None:
+def test_names_and_a_pattern_are_combined() -> None:
     driver = Driver(a=1, b=1, c=1)
     member = Consumer(driver, "m1", "a", regex="[ab]").join()
 
@@ -93,7 +93,7 @@ def test_names_and_a_pattern_add_up() -> None:
 # -- targets ------------------------------------------------------------------------------------------------
 
 
-def test_members_that_come_together_cost_one_target() -> None:
+def test_members_that_join_together_share_one_target_assignment() -> None:
     """KIP-1263: between two targets there is an interval."""
     driver = Driver(msgspec.structs.replace(SETTINGS, assignment_interval_ms=1000), a=6)
     members = [Consumer(driver, f"m{n}").join() for n in range(3)]
@@ -127,7 +127,7 @@ def test_a_lone_member_that_restarts_need_not_wait_for_the_interval() -> None:
     assert Consumer(driver, "m2").join().numbers == [0, 1]
 
 
-def test_the_assignor_is_the_one_that_most_members_ask_for() -> None:
+def test_the_assignor_that_most_members_prefer_is_used() -> None:
     driver = Driver(a=2, b=2)
     members = [Consumer(driver, f"m{n}", "a", "b", assignor="range").join() for n in range(2)]
     members.append(Consumer(driver, "m2", "a", "b", assignor="uniform").join())

@@ -23,7 +23,7 @@ def test_the_last_commit_counts() -> None:
     assert offsets.get("other", "t", 0) is None
 
 
-def test_removed_offsets_leave_nothing_behind() -> None:
+def test_removed_offsets_leave_no_state() -> None:
     offsets = CommittedOffsets()
     offsets.put(key(), value(1), 1)
     offsets.put(key(partition=1), value(1), 2)
@@ -37,7 +37,7 @@ def test_removed_offsets_leave_nothing_behind() -> None:
     assert list(offsets.topics("g")) == []
 
 
-def test_an_offset_of_an_open_transaction_is_not_seen_but_makes_the_partition_unstable() -> None:
+def test_an_offset_of_an_open_transaction_is_invisible_and_makes_the_partition_unstable() -> None:
     offsets = CommittedOffsets()
     offsets.put(key(), value(1), 1)
     offsets.put(key(), value(2), 2, PRODUCER)
@@ -90,7 +90,7 @@ def test_a_removed_offset_does_not_return_when_its_transaction_commits() -> None
     assert not offsets.has_any("g")
 
 
-def test_keys_are_found_by_group_and_by_topic_pending_ones_too() -> None:
+def test_committed_and_pending_offsets_are_found_by_group_and_by_topic() -> None:
     offsets = CommittedOffsets()
     offsets.put(key("t", 0), value(1), 1)
     offsets.put(key("t", 0), value(2), 2, PRODUCER)
@@ -122,7 +122,7 @@ def test_an_unstable_offset_is_not_selected() -> None:
     assert offsets.select("g", lambda topic, _: topic == "t") == [key("t", 0)]
 
 
-def test_of_transactions_that_may_have_ended_in_damaged_records_the_offsets_are_dropped() -> None:
+def test_offsets_of_transactions_that_may_have_ended_in_damaged_records_are_dropped() -> None:
     offsets = CommittedOffsets()
     offsets.put(key(), value(1), 1)
     offsets.put(key(), value(2), 2, PRODUCER)

@@ -61,11 +61,11 @@ def test_null_is_a_tombstone() -> None:
     assert group_record("g", None, 0).value is None
 
 
-def test_the_first_brokers_key_of_an_offset_is_understood() -> None:
+def test_the_first_version_of_an_offset_key_is_read() -> None:
     assert decode(b"\x00\x00\x00\x01g\x00\x01t\x00\x00\x00\x03", None) == (KEY, None)
 
 
-def test_records_of_other_kinds_are_not_ours() -> None:
+def test_records_of_other_types_are_skipped() -> None:
     assert decode(b"\x00\x03\x00\x01g", None) is None
 
 

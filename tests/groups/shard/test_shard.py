@@ -131,7 +131,7 @@ def test_a_group_is_read_from_the_log_with_its_members() -> None:
     assert group.subscribed_topics == frozenset({"read"})
 
 
-def test_the_last_record_of_a_group_counts_and_null_ends_it() -> None:
+def test_the_last_record_of_a_group_counts_and_a_tombstone_deletes_it() -> None:
     records = [group_record("g", members("a"), 0), group_record("g", members(), 0)]
     assert replayed(records).groups["g"].state is State.EMPTY
 
@@ -152,7 +152,7 @@ def test_a_record_that_cannot_be_read_is_refused_and_changes_nothing() -> None:
     assert value.offset == 7
 
 
-def test_offsets_of_a_consumer_without_members_grow_old_one_by_one() -> None:
+def test_offsets_of_a_group_without_members_expire_one_by_one() -> None:
     shard = new_shard()
     shard.group_or_new("g")
     made(shard.commit(commits({("g", "t", 0): 1}, 0), at(0)))
@@ -165,7 +165,7 @@ def test_offsets_of_a_consumer_without_members_grow_old_one_by_one() -> None:
     assert shard.offsets.get("g", "t", 1) is not None
 
 
-def test_offsets_of_a_group_grow_old_since_it_is_empty() -> None:
+def test_offsets_of_a_group_expire_from_the_time_it_became_empty() -> None:
     shard = replayed([group_record("g", members(), 0)])  # empty for a day already
     made(shard.commit(commits({("g", "t", 0): 1}, 0), at(0)))
 
@@ -198,7 +198,7 @@ def test_a_group_whose_subscriptions_cannot_be_read_keeps_all_its_offsets() -> N
     assert made(*shard.expire(at(10 * RETENTION_MS), RETENTION_MS)) == []
 
 
-def test_a_group_that_somebody_is_about_to_join_does_not_expire() -> None:
+def test_a_group_with_a_pending_join_does_not_expire() -> None:
     shard = new_shard()
     shard.group_or_new("g").pending_members["a"] = 1.0
 
@@ -221,7 +221,7 @@ def new_share_group(shard: GroupShard) -> list[NewRecord]:
     return [share_records.encode(each, 0) for each in group.take_outbox()]
 
 
-def test_the_epochs_of_a_share_group_that_is_created_again_are_above_the_deleted_one() -> None:
+def test_the_epochs_of_a_recreated_share_group_are_above_those_of_the_deleted_one() -> None:
     shard = new_shard()
     records = new_share_group(shard)
     before = shard.shares["s"].epoch
@@ -236,7 +236,7 @@ def test_the_epochs_of_a_share_group_that_is_created_again_are_above_the_deleted
         assert replayed(again).shares["s"].epoch == another.shares["s"].epoch
 
 
-def test_the_epochs_of_deleted_share_groups_do_not_gather_without_bounds(
+def test_the_remembered_epochs_of_deleted_share_groups_are_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shard_module, "_DELETED_SHARE_GROUPS_MAX", 2)

@@ -43,7 +43,9 @@ def test_every_partition_has_a_member_and_every_member_a_partition(
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=6), st.integers(1, 12))
-def test_it_stays_whole_and_even_while_members_come_and_go(sizes: list[int], count: int) -> None:
+def test_the_assignment_stays_complete_and_even_while_members_join_and_leave(
+    sizes: list[int], count: int
+) -> None:
     assignable = {A: partitions(count)}
     target: TargetAssignments = {}
     for size in sizes:
@@ -91,6 +93,6 @@ def test_unsubscribed_partitions_are_removed() -> None:
     assert made == {"m1": {A: partitions(1)}}
 
 
-def test_partitions_whose_state_is_not_there_yet_are_not_given_out() -> None:
+def test_partitions_without_initialized_state_are_not_assigned() -> None:
     assert assign([spec("m1", A, B)], {}) == {"m1": {}}
     assert assign([], {A: partitions(1)}) == {}

@@ -31,7 +31,7 @@ def settled(driver: Driver, *consumers: Consumer) -> None:
 # -- joining ------------------------------------------------------------------------------------------------
 
 
-def test_a_member_gets_partitions_once_the_share_coordinator_knows_them() -> None:
+def test_a_member_gets_partitions_once_the_share_coordinator_has_initialized_them() -> None:
     driver = Driver(a=3)
 
     alone = Consumer(driver, "m1").join()
@@ -91,7 +91,7 @@ def test_more_members_than_partitions_share_them() -> None:
     assert readers == [3, 3]
 
 
-def test_a_partition_moves_without_anyone_having_to_give_it_up_first() -> None:
+def test_a_partition_is_reassigned_without_a_revocation() -> None:
     driver = Driver(a=4)
     first = Consumer(driver, "m1").join()
     settled(driver, first)
@@ -104,7 +104,7 @@ def test_a_partition_moves_without_anyone_having_to_give_it_up_first() -> None:
     assert sorted(first.numbers + second.numbers) == [0, 1, 2, 3]
 
 
-def test_a_topic_that_grows_is_read_whole_again() -> None:
+def test_new_partitions_of_a_topic_are_assigned() -> None:
     driver = Driver(a=1)
     alone = Consumer(driver, "m1").join()
     settled(driver, alone)
@@ -116,7 +116,7 @@ def test_a_topic_that_grows_is_read_whole_again() -> None:
     assert alone.numbers == [0, 1, 2]
 
 
-def test_a_topic_that_is_made_later_is_read_from_then_on() -> None:
+def test_a_topic_created_later_is_assigned() -> None:
     driver = Driver(a=1)
     alone = Consumer(driver, "m1", "a", "later").join()
     settled(driver, alone)
@@ -151,7 +151,7 @@ def test_a_member_that_changes_its_subscription_loses_its_old_partitions_at_once
     assert alone.held == set(), "though the next target has to wait"
 
 
-def test_a_new_target_waits_until_the_last_one_stood_for_a_while() -> None:
+def test_a_new_target_assignment_waits_for_the_minimum_interval() -> None:
     driver = Driver(msgspec.structs.replace(SETTINGS, assignment_interval_ms=1000), a=2)
     first = Consumer(driver, "m1").join()
     settled(driver, first)
@@ -190,7 +190,7 @@ def test_a_member_that_missed_a_response_may_send_its_previous_epoch() -> None:
     assert (alone.epoch, alone.numbers) == (3, [0])
 
 
-def test_a_member_that_is_silent_for_too_long_is_removed() -> None:
+def test_a_member_is_removed_at_its_session_timeout() -> None:
     driver = Driver(a=2)
     first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
     settled(driver, first, second)
@@ -244,7 +244,7 @@ def test_members_and_their_partitions_are_restored_from_the_log() -> None:
     assert epochs == [before.epoch] * 3, "nobody notices"
 
 
-def test_a_group_that_is_deleted_leaves_nothing_in_the_log() -> None:
+def test_a_deleted_group_leaves_nothing_in_the_log() -> None:
     driver = Driver(a=1)
     alone = Consumer(driver, "m1").join()
     settled(driver, alone)
@@ -307,5 +307,5 @@ def test_a_full_group_refuses_new_members() -> None:
         ({"member_epoch": -2}, "MemberEpoch is invalid."),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:
+def test_an_invalid_request_is_refused(fields: dict[str, Any], message: str) -> None:
     assert refusal(Driver(), **fields) == ("INVALID_REQUEST", message)

@@ -24,7 +24,7 @@ def test_the_record_of_an_initialized_topic_has_its_name() -> None:
     assert [each.topic_name for each in states.value().initialized_topics] == ["a"]
 
 
-def test_a_partition_that_is_read_again_before_it_is_deleted_stays() -> None:
+def test_a_partition_subscribed_again_before_its_deletion_is_kept() -> None:
     partitions = {A: frozenset({0})}
     states = StatePartitions().begin_initializing(partitions, {A: "a"}).begin_deleting([A])
 

@@ -139,7 +139,7 @@ def test_the_documentation_has_the_same_table() -> None:
 
 
 @every_row
-async def test_nobody_is_served_except_where_nothing_is_needed(place: Place, row: Row) -> None:
+async def test_without_permissions_only_apis_that_need_none_are_served(place: Place, row: Row) -> None:
     answer = await Asked(place, row).answer()
     assert_as_for_nobody(row, answer)
 
@@ -153,7 +153,7 @@ def can_be_sent(request: Any, version: int) -> bool:
 
 
 @every_refused_row
-async def test_an_answer_to_nobody_fits_into_every_version(place: Place, row: Row) -> None:
+async def test_a_refusal_can_be_encoded_in_every_version(place: Place, row: Row) -> None:
     request = row.request(place)
     versions = [each for each in APIS[row.key].versions if can_be_sent(request, each)]
     assert versions
@@ -162,19 +162,19 @@ async def test_an_answer_to_nobody_fits_into_every_version(place: Place, row: Ro
 
 
 @every_guarded_row
-async def test_who_has_exactly_the_permissions_is_served(place: Place, row: Row) -> None:
+async def test_a_principal_with_exactly_the_permissions_is_served(place: Place, row: Row) -> None:
     asked = Asked(place, row)
     assert_served(row, await asked.answer(entry(asked.who, need) for need in row.needs))
 
 
 @every_guarded_row
-async def test_permissions_for_what_a_name_begins_with_serve_as_well(place: Place, row: Row) -> None:
+async def test_permissions_on_a_name_prefix_are_enough(place: Place, row: Row) -> None:
     asked = Asked(place, row)
     assert_served(row, await asked.answer(prefixed(asked.who, need) for need in row.needs))
 
 
 @every_guarded_row
-async def test_each_permission_is_needed(place: Place, row: Row) -> None:
+async def test_every_single_permission_is_required(place: Place, row: Row) -> None:
     for missing in row.needs:
         asked = Asked(place, row)
         others = [entry(asked.who, need) for need in row.needs if need != missing]
@@ -182,7 +182,7 @@ async def test_each_permission_is_needed(place: Place, row: Row) -> None:
 
 
 @every_guarded_row
-async def test_a_denial_of_any_of_them_refuses_whoever_else_is_allowed(place: Place, row: Row) -> None:
+async def test_a_denial_of_any_permission_overrides_all_that_are_granted(place: Place, row: Row) -> None:
     for denied in row.needs:
         asked = Asked(place, row)
         allowed = [entry(asked.who, need) for need in row.needs]
@@ -191,7 +191,7 @@ async def test_a_denial_of_any_of_them_refuses_whoever_else_is_allowed(place: Pl
 
 
 @every_row
-async def test_a_super_user_is_served_whatever_is_denied_but_is_no_broker(place: Place, row: Row) -> None:
+async def test_a_super_user_is_served_despite_denials_but_is_not_a_broker(place: Place, row: Row) -> None:
     asked = Asked(place, row)
     asked.who = ADMIN
     answer = await asked.answer(entry(ADMIN, need, PermissionType.DENY) for need in row.needs)

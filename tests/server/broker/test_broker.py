@@ -15,7 +15,7 @@ def leader_epoch(live: Live, topic: str) -> int:
     return partition.leader_epoch
 
 
-async def test_a_broker_that_stopped_cleanly_is_known_to_have_and_leads_on_in_its_epoch(
+async def test_a_broker_keeps_its_leader_epoch_after_a_clean_stop_and_not_after_a_crash(
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path) as live:
@@ -30,7 +30,7 @@ async def test_a_broker_that_stopped_cleanly_is_known_to_have_and_leads_on_in_it
         assert leader_epoch(live, topic) == 1
 
 
-async def test_nobody_else_may_read_the_data_directory_of_a_broker_whatever_the_umask(
+async def test_the_data_directory_is_readable_by_its_owner_only_whatever_the_umask(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = tmp_path / "data"

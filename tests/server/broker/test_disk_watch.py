@@ -52,7 +52,7 @@ def watched(caplog: pytest.LogCaptureFixture) -> Watched:
     return Watched()
 
 
-def test_a_full_disk_is_an_error_once_a_minute_and_one_line_says_that_it_is_over(
+def test_a_full_disk_is_logged_once_a_minute_and_its_end_once(
     watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:
@@ -89,7 +89,7 @@ def test_a_disk_that_is_full_again_and_again_is_logged_once_a_minute(
     asyncio.run(scenario())
 
 
-def test_another_reserve_counts_from_the_next_measurement_on(watched: Watched) -> None:
+def test_a_changed_reserve_applies_from_the_next_measurement(watched: Watched) -> None:
     async def scenario() -> None:
         await watched.look(free_bytes=500_000)
         assert watched.space.room_bytes == 0
@@ -100,7 +100,7 @@ def test_another_reserve_counts_from_the_next_measurement_on(watched: Watched) -
     asyncio.run(scenario())
 
 
-def test_a_failed_disk_is_an_error_once_that_says_what_to_do(
+def test_a_failed_disk_is_logged_once_as_an_error_with_its_remedy(
     watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:
@@ -115,7 +115,7 @@ def test_a_failed_disk_is_an_error_once_that_says_what_to_do(
     asyncio.run(scenario())
 
 
-def test_a_disk_that_cannot_be_measured_is_a_warning_once_a_minute_and_changes_nothing(
+def test_a_disk_that_cannot_be_measured_is_logged_once_a_minute_and_changes_nothing(
     watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:

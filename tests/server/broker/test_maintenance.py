@@ -14,7 +14,7 @@ from tests.storage.logs import append_records
 NOW_MS = 1_700_000_000_000
 
 
-async def test_producers_are_forgotten_by_the_setting_as_it_is_at_the_time() -> None:
+async def test_producers_expire_by_the_current_value_of_the_setting() -> None:
     disk = FaultyDisk(Random(1))
     store = LogStore.open(
         "/data", files=disk, node_id=1, new_cluster_id=lambda: "cluster", new_directory_id=lambda: bytes(16)
@@ -34,7 +34,7 @@ async def test_producers_are_forgotten_by_the_setting_as_it_is_at_the_time() -> 
     assert store.producer_expiration_ms == 5000
 
 
-async def test_a_saved_high_watermark_vouches_only_for_what_is_durable() -> None:
+async def test_a_saved_high_watermark_covers_only_durable_records() -> None:
     """Of a topic that waives syncs, more is committed: a crash may take it, and that is no loss to report."""
     disk = FaultyDisk(Random(1))
     store = LogStore.open(

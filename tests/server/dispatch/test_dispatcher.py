@@ -39,7 +39,7 @@ from tests.server.live import (
 from tests.server.raw import connected, frame_of, read_answer
 
 
-async def test_mixed_requests_are_answered_in_their_order(live: Live) -> None:
+async def test_requests_of_different_apis_are_answered_in_order(live: Live) -> None:
     """Some are answered at once, some after a sync, some from the disk, some after a wait."""
     client = await live.connect()
     topic = await client.create_topic()
@@ -62,7 +62,7 @@ async def test_mixed_requests_are_answered_in_their_order(live: Live) -> None:
     await client.close()
 
 
-async def test_later_requests_see_what_earlier_ones_changed(live: Live, client: Client) -> None:
+async def test_later_requests_see_the_changes_of_earlier_ones(live: Live, client: Client) -> None:
     """As in Kafka, where a connection's requests are served one after the other."""
     name = unique_name()
     created = client.send(
@@ -95,9 +95,7 @@ async def test_deleted_records_are_gone_for_the_next_request(client: Client) -> 
     assert (await listed).topics[0].partitions[0].offset == 2
 
 
-async def test_a_request_for_too_many_things_ends_the_connection_and_many_are_answered(
-    live: Live, client: Client
-) -> None:
+async def test_a_request_with_too_many_elements_closes_the_connection(live: Live, client: Client) -> None:
     """A name has one byte and takes microseconds: a frame of the largest size would take minutes."""
     many = FindCoordinatorRequest(coordinator_keys=[""] * 2_000)
     assert len((await client.send(many)).coordinators) == 2_000
@@ -108,7 +106,9 @@ async def test_a_request_for_too_many_things_ends_the_connection_and_many_are_an
 
 
 @pytest.mark.parametrize("key", [-1, 4, 9999])
-async def test_an_unknown_api_ends_the_connection_after_what_came_before(live: Live, key: int) -> None:
+async def test_an_unknown_api_closes_the_connection_after_earlier_requests_are_answered(
+    live: Live, key: int
+) -> None:
     reader, writer = await connected(live)
     body = struct.pack(">hhih", key, 0, 2, -1)
     writer.write(frame_of(DescribeClusterRequest(), correlation_id=1))
@@ -119,7 +119,7 @@ async def test_an_unknown_api_ends_the_connection_after_what_came_before(live: L
 
 
 @pytest.mark.parametrize("key", [k for k in HANDLERS if k != 18])
-async def test_a_version_that_is_not_served_ends_the_connection(live: Live, key: int) -> None:
+async def test_an_unsupported_version_closes_the_connection(live: Live, key: int) -> None:
     for version in (APIS[key].versions.start - 1, APIS[key].versions.stop, -5):
         reader, writer = await connected(live)
         body = struct.pack(">hhih", key, version, 2, -1)
@@ -129,7 +129,7 @@ async def test_a_version_that_is_not_served_ends_the_connection(live: Live, key:
 
 
 @pytest.mark.parametrize("key", list(HANDLERS))
-async def test_a_request_without_its_body_ends_the_connection_and_no_other(
+async def test_a_request_without_a_body_closes_its_own_connection_only(
     live: Live, client: Client, key: int
 ) -> None:
     for version in APIS[key].versions:
@@ -142,7 +142,7 @@ async def test_a_request_without_its_body_ends_the_connection_and_no_other(
     assert (await client.send(DescribeClusterRequest())).error_code == 0
 
 
-async def test_a_failure_in_a_handler_ends_its_connection_and_no_other(
+async def test_an_exception_in_a_handler_closes_its_own_connection_only(
     live: Live, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = await live.connect()

@@ -33,7 +33,7 @@ def describe(who: Principal) -> DescribeAclsRequest:
 
 
 @pytest.mark.parametrize("version", versions(CreateAclsRequest))
-async def test_what_is_created_is_described_by_resource_and_deleted_by_filter(
+async def test_acls_are_created_described_by_resource_and_deleted_by_filter(
     guarded: Guarded, version: int
 ) -> None:
     bob = Principal("bob")
@@ -63,7 +63,7 @@ async def test_what_is_created_is_described_by_resource_and_deleted_by_filter(
     assert (await guarded.admin.send(describe(bob), version)).resources == []
 
 
-async def test_filters_with_numbers_that_mean_nothing_are_invalid(guarded: Guarded) -> None:
+async def test_filters_with_unknown_codes_are_invalid(guarded: Guarded) -> None:
     described = await guarded.admin.send(DescribeAclsRequest(operation=Operation.UNKNOWN))
     assert code(described.error_code) == "INVALID_REQUEST"
     deleted = await guarded.admin.send(DeleteAclsRequest(filters=[DeleteAclsFilter(operation=77)]))
@@ -81,7 +81,7 @@ async def test_without_an_authorizer_acls_are_refused(live: Live) -> None:
     await client.close()
 
 
-async def test_a_permission_holds_on_a_connection_that_is_open_as_soon_as_it_is_given_and_until_it_is_taken(
+async def test_an_acl_applies_to_open_connections_from_its_creation_until_its_deletion(
     guarded: Guarded,
 ) -> None:
     """Over a real socket, as whoever needs no login is called: ANONYMOUS."""
@@ -105,7 +105,7 @@ async def test_a_permission_holds_on_a_connection_that_is_open_as_soon_as_it_is_
     await client.close()
 
 
-async def test_acls_are_there_after_a_restart(tmp_path: Path) -> None:
+async def test_acls_survive_a_restart(tmp_path: Path) -> None:
     async with guarded_broker(tmp_path) as guarded:
         await guarded.allow(
             acl("alice", Operation.DESCRIBE, "kafka-cluster", resource_type=ResourceType.CLUSTER)
@@ -127,7 +127,7 @@ async def test_acls_are_there_after_a_restart(tmp_path: Path) -> None:
         ({"super.users": "alice"}, "super.users has 'alice': write each user as User:name"),
     ],
 )
-async def test_a_broker_does_not_start_with_an_authorizer_that_it_cannot_make(
+async def test_a_broker_does_not_start_with_an_unknown_authorizer(
     tmp_path: Path, settings: dict[str, str], reason: str
 ) -> None:
     with pytest.raises(StartFailed, match=reason):

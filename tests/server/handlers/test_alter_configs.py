@@ -103,7 +103,7 @@ async def test_single_settings_are_changed(client: Client, version: int) -> None
     assert (await own_settings(client, TOPIC, topic.name))["cleanup.policy"] == "compact"
 
 
-async def test_a_trial_changes_nothing(client: Client) -> None:
+async def test_validate_only_changes_nothing(client: Client) -> None:
     topic = await client.create_topic()
     assert await replace(client, TOPIC, topic.name, {"retention.ms": "1"}, trial=True) == "NONE"
     assert await change(client, TOPIC, topic.name, ("retention.ms", SET, "1"), trial=True) == "NONE"
@@ -166,7 +166,7 @@ async def settings_of(client: Client, name: str, *keys: str) -> list[DescribeCon
 
 
 @pytest.mark.parametrize("name", ["1", ""])
-async def test_a_brokers_setting_that_nobody_knows_is_taken_and_listed_without_its_value(
+async def test_an_unknown_broker_setting_is_stored_and_listed_without_its_value(
     client: Client, name: str
 ) -> None:
     setting = f"a.plugins.{unique_name()}"
@@ -182,7 +182,7 @@ async def test_a_brokers_setting_that_nobody_knows_is_taken_and_listed_without_i
     assert await settings_of(client, name, setting) == []
 
 
-async def test_all_settings_of_a_broker_are_replaced_by_one_that_nobody_knows(client: Client) -> None:
+async def test_an_unknown_setting_can_replace_all_settings_of_a_broker(client: Client) -> None:
     assert await change(client, BROKER, "1", ("max.connections", SET, "77")) == "NONE"
     assert await replace(client, BROKER, "1", {"a.plugins.setting": "x"}) == "NONE"
     assert [each.name for each in await settings_of(client, "1") if each.config_source == 2] == [
@@ -192,7 +192,7 @@ async def test_all_settings_of_a_broker_are_replaced_by_one_that_nobody_knows(cl
 
 
 @pytest.mark.parametrize("trial", [True, False])
-async def test_a_setting_of_librdkafkas_test_0081_is_taken(client: Client, trial: bool) -> None:
+async def test_the_setting_in_librdkafkas_test_0081_is_accepted(client: Client, trial: bool) -> None:
     change_of_it = ("sasl.kerberos.min.time.before.relogin", SET, "58000")
     assert await change(client, BROKER, "1", change_of_it, trial=trial) == "NONE"
     assert await change(client, BROKER, "1", (change_of_it[0], DELETE, None), trial=trial) == "NONE"
@@ -221,7 +221,9 @@ REFUSED: list[tuple[int, str, Change, str]] = [
 
 
 @pytest.mark.parametrize("refused", REFUSED, ids=str)
-async def test_what_is_refused(client: Client, refused: tuple[int, str, Change, str]) -> None:
+async def test_invalid_resources_and_values_are_refused(
+    client: Client, refused: tuple[int, str, Change, str]
+) -> None:
     kind, name, (setting, operation, value), expected = refused
     if name == "there":
         name = (await client.create_topic()).name
@@ -240,9 +242,7 @@ async def test_what_is_refused(client: Client, refused: tuple[int, str, Change, 
         ([("cleanup.policy", SET, "shred")], "INVALID_CONFIG"),
     ],
 )
-async def test_operations_that_make_no_sense_are_refused(
-    client: Client, changes: list[Change], expected: str
-) -> None:
+async def test_invalid_operations_are_refused(client: Client, changes: list[Change], expected: str) -> None:
     topic = await client.create_topic()
     assert await change(client, TOPIC, topic.name, *changes) == expected
     assert await own_settings(client, TOPIC, topic.name) == {}
@@ -277,7 +277,7 @@ async def test_settings_survive_a_restart(tmp_path: Path) -> None:
         assert await own_settings(client, BROKER, "") == {"log.segment.bytes": "7000000"}
 
 
-async def test_a_full_disk_changes_nothing_and_is_told(tmp_path: Path) -> None:
+async def test_on_a_full_disk_the_change_fails_with_an_error(tmp_path: Path) -> None:
     disk = FaultyDisk(Random(1))
     async with running_broker(Path("/data"), files=disk) as live:
         client = await live.connect()

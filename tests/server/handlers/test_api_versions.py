@@ -19,7 +19,7 @@ CLIENT = {"client_software_name": "test-client", "client_software_version": "1.0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_every_api_is_listed_with_the_versions_it_is_served_in(client: Client, version: int) -> None:
+async def test_every_api_is_listed_with_its_supported_versions(client: Client, version: int) -> None:
     response: ApiVersionsResponse = await client.send(ApiVersionsRequest(**CLIENT), version)
     assert response.error_code == 0
     listed = {a.api_key: (a.min_version, a.max_version) for a in response.api_keys}
@@ -40,7 +40,7 @@ async def test_every_api_is_listed_with_the_versions_it_is_served_in(client: Cli
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_features_are_told_from_v3_on(client: Client, version: int) -> None:
+async def test_features_are_listed_from_v3_on(client: Client, version: int) -> None:
     response: ApiVersionsResponse = await client.send(ApiVersionsRequest(**CLIENT), version)
     finalized = {f.name: f.max_version_level for f in response.finalized_features}
     supported = {f.name: f.min_version for f in response.supported_features}
@@ -72,7 +72,7 @@ async def test_a_client_with_an_unprintable_name_is_refused(
 
 
 @pytest.mark.parametrize("version", [5, 99, -1, 32767])
-async def test_an_unknown_version_is_answered_in_the_form_of_v0(live: Live, version: int) -> None:
+async def test_an_unknown_version_is_answered_in_v0(live: Live, version: int) -> None:
     reader, writer = await asyncio.open_connection(live.host, live.port)
     body = struct.pack(">hhi", 18, version, 77) + struct.pack(">h", -1) + b"\xff whatever follows"
     writer.write(struct.pack(">i", len(body)) + body)

@@ -35,7 +35,7 @@ async def grow(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_topic_grows_and_the_new_partitions_serve(client: Client, version: int) -> None:
+async def test_new_partitions_are_created_and_usable(client: Client, version: int) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"before"))
     result = await grow(client, topic.name, 3, version=version)
@@ -47,7 +47,7 @@ async def test_a_topic_grows_and_the_new_partitions_serve(client: Client, versio
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_trial_changes_nothing(client: Client, version: int) -> None:
+async def test_validate_only_changes_nothing(client: Client, version: int) -> None:
     topic = await client.create_topic()
     assert (await grow(client, topic.name, 3, version=version, validate_only=True)).error_code == 0
     answer = await client.produce(topic, batch(b"v"), partition=1)
@@ -55,7 +55,7 @@ async def test_a_trial_changes_nothing(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_is_refused(client: Client, version: int) -> None:
+async def test_invalid_partition_counts_and_assignments_are_refused(client: Client, version: int) -> None:
     topic = await client.create_topic(partitions=2)
     refused: list[tuple[str, int, list[list[int]] | None, str]] = [
         ("no-such-topic", 2, None, "UNKNOWN_TOPIC_OR_PARTITION"),

@@ -48,7 +48,7 @@ async def exists(client: Client, name: str) -> bool:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_topic_is_made_and_described(client: Client, version: int) -> None:
+async def test_a_topic_is_created_and_described(client: Client, version: int) -> None:
     name = unique_name()
     made = one(await create(client, topic_of(name, 3, retention__ms="5000"), version=version))
     assert (made.name, made.error_code, made.error_message) == (name, 0, None)
@@ -64,7 +64,7 @@ async def test_a_topic_is_made_and_described(client: Client, version: int) -> No
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_trial_makes_nothing(client: Client, version: int) -> None:
+async def test_validate_only_creates_nothing(client: Client, version: int) -> None:
     name = unique_name()
     made = one(await create(client, topic_of(name), version=version, validate_only=True))
     assert made.error_code == 0
@@ -72,7 +72,7 @@ async def test_a_trial_makes_nothing(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_minus_one_takes_the_brokers_defaults_from_v4_on(tmp_path: Path, version: int) -> None:
+async def test_from_v4_on_minus_one_means_the_brokers_default(tmp_path: Path, version: int) -> None:
     async with running_broker(tmp_path, {"num.partitions": "4"}) as live:
         client = await live.connect()
         await create(client, topic_of("defaults", -1, -1), version=version)
@@ -127,7 +127,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("refused", REFUSED)
-async def test_what_cannot_be_made_is_refused_and_the_rest_made(
+async def test_invalid_topics_are_refused_and_the_others_created(
     client: Client, version: int, refused: str
 ) -> None:
     for name in ("already-there", "already_there_too"):
@@ -149,12 +149,12 @@ async def test_a_topic_named_twice_is_refused(client: Client, version: int) -> N
     assert not await exists(client, name)
 
 
-async def test_replicas_may_be_assigned_by_hand(live: Live, client: Client) -> None:
+async def test_replicas_may_be_assigned_by_the_client(live: Live, client: Client) -> None:
     topic = await client.create_topic(assignments=[[1], [1], [1]])
     assert (await client.produce(topic, batch(b"v"), partition=2)).error_code == 0
 
 
-async def test_a_full_disk_makes_no_topic_and_does_not_end_the_connection(tmp_path: Path) -> None:
+async def test_on_a_full_disk_the_creation_fails_and_the_connection_stays_open(tmp_path: Path) -> None:
     disk = FaultyDisk(Random(1))
     async with running_broker(Path("/data"), files=disk) as live:
         client = await live.connect()
@@ -168,7 +168,7 @@ async def test_a_full_disk_makes_no_topic_and_does_not_end_the_connection(tmp_pa
         assert one((await client.send(request)).topics).error_code == 0
 
 
-async def test_many_topics_are_made_in_one_request_and_one_that_is_named_twice_is_not(client: Client) -> None:
+async def test_many_topics_are_created_in_one_request_except_for_duplicates(client: Client) -> None:
     names = [unique_name() for _ in range(250)]
     topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
     response = await client.send(CreateTopicsRequest(topics=[*topics, topics[0]], timeout_ms=10_000))
@@ -180,7 +180,7 @@ async def test_many_topics_are_made_in_one_request_and_one_that_is_named_twice_i
     assert told[names[-1]] == told[names[1]], "the settings of the last are told as those of the first are"
 
 
-async def test_what_one_request_makes_is_bounded_however_many_topics_it_is(
+async def test_the_partitions_that_one_request_creates_are_limited(
     client: Client,
 ) -> None:
     topics = [CreatableTopic(name=unique_name(), num_partitions=99, replication_factor=1) for _ in range(250)]

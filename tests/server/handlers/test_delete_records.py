@@ -37,7 +37,7 @@ async def test_the_start_of_the_log_moves_forward_only(client: Client, version: 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_is_refused(client: Client, version: int) -> None:
+async def test_invalid_offsets_and_unknown_partitions_are_refused(client: Client, version: int) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"v"))
     compacted = await client.create_topic(configs={"cleanup.policy": "compact"})
@@ -53,7 +53,7 @@ async def test_what_is_refused(client: Client, version: int) -> None:
         assert (code(result.error_code), result.low_watermark) == (expected, -1), (name, offset)
 
 
-async def test_internal_topics_are_the_brokers_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_records_of_internal_topics_cannot_be_deleted(tmp_path_factory: pytest.TempPathFactory) -> None:
     async with running_broker(tmp_path_factory.mktemp("internal")) as live:
         client = await live.connect()
         await client.create_topic(name="__consumer_offsets")
@@ -78,7 +78,7 @@ async def test_deleted_records_stay_deleted_after_a_restart(
         assert code((await client.fetch(topic, 2)).error_code) == "OFFSET_OUT_OF_RANGE"
 
 
-async def test_of_a_partition_that_is_named_many_times_the_last_is_meant(client: Client) -> None:
+async def test_the_last_of_several_entries_for_a_partition_counts(client: Client) -> None:
     topic = await client.create_topic()
     for i in range(4):
         await client.produce(topic, batch(str(i).encode()))

@@ -54,12 +54,12 @@ async def test_an_unknown_name_does_not_stop_the_others(client: Client, version:
     assert results[topic.name].error_code == 0
 
 
-async def test_an_unknown_id_is_told(client: Client) -> None:
+async def test_an_unknown_id_is_refused(client: Client) -> None:
     deleted = one(await delete(client, ids=(b"\x08" * 16,)))
     assert (deleted.name, code(deleted.error_code)) == (None, "UNKNOWN_TOPIC_ID")
 
 
-async def test_a_topic_must_be_named_in_one_way_and_once(client: Client) -> None:
+async def test_a_topic_must_be_named_once_by_name_or_by_id(client: Client) -> None:
     topic = await client.create_topic()
     for states in (
         [DeleteTopicState(name=None)],
@@ -72,7 +72,7 @@ async def test_a_topic_must_be_named_in_one_way_and_once(client: Client) -> None
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_nothing_is_deleted_where_the_broker_forbids_it(tmp_path: Path, version: int) -> None:
+async def test_nothing_is_deleted_when_deletion_is_disabled(tmp_path: Path, version: int) -> None:
     async with running_broker(tmp_path, {"delete.topic.enable": "false"}) as live:
         client = await live.connect()
         topic = await client.create_topic()
@@ -81,7 +81,7 @@ async def test_nothing_is_deleted_where_the_broker_forbids_it(tmp_path: Path, ve
         assert code(deleted.error_code) == expected
 
 
-async def test_a_topic_made_again_is_another_one(client: Client) -> None:
+async def test_a_recreated_topic_has_a_new_id_and_no_records(client: Client) -> None:
     first = await client.create_topic()
     await client.produce(first, batch(b"old"))
     await delete(client, first.name)

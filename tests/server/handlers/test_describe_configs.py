@@ -34,7 +34,7 @@ async def describe(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_settings_of_a_topic(client: Client, version: int) -> None:
+async def test_the_settings_of_a_topic_are_described(client: Client, version: int) -> None:
     topic = await client.create_topic(configs={"retention.ms": "5000"})
     result = await describe(client, TOPIC, topic.name, version=version)
     assert result.error_code == 0
@@ -49,7 +49,7 @@ async def test_the_settings_of_a_topic(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_stands_behind_a_value_is_told_to_who_asks(client: Client, version: int) -> None:
+async def test_synonyms_and_documentation_are_included_on_request(client: Client, version: int) -> None:
     topic = await client.create_topic(configs={"segment.bytes": "5000000"})
     config = one(
         (await describe(client, TOPIC, topic.name, ["segment.bytes"], version=version, more=True)).configs
@@ -62,7 +62,7 @@ async def test_what_stands_behind_a_value_is_told_to_who_asks(client: Client, ve
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_only_the_settings_asked_for(client: Client, version: int) -> None:
+async def test_only_the_named_settings_are_described(client: Client, version: int) -> None:
     topic = await client.create_topic()
     names = ["retention.ms", "cleanup.policy", "no.such.setting"]
     result = await describe(client, TOPIC, topic.name, names, version=version)
@@ -71,7 +71,7 @@ async def test_only_the_settings_asked_for(client: Client, version: int) -> None
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_settings_of_this_broker(tmp_path: Path, version: int) -> None:
+async def test_the_settings_of_this_broker_are_described(tmp_path: Path, version: int) -> None:
     async with running_broker(tmp_path, {"num.partitions": "7"}) as live:
         client = await live.connect()
         configs = {c.name: c for c in (await describe(client, BROKER, "1", version=version)).configs}
@@ -84,7 +84,7 @@ async def test_the_settings_of_this_broker(tmp_path: Path, version: int) -> None
 
 
 @pytest.mark.parametrize(("settings", "value"), [({}, "1"), ({"min.insync.replicas": "2"}, "2")])
-async def test_a_new_cluster_has_a_default_of_one_setting_as_kafka_has(
+async def test_a_new_cluster_has_one_dynamic_default_as_in_kafka(
     tmp_path: Path, settings: dict[str, str], value: str
 ) -> None:
     """KIP-966: eligible leader replicas need it."""
@@ -103,7 +103,7 @@ async def test_a_new_cluster_has_a_default_of_one_setting_as_kafka_has(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_settings_of_a_group(client: Client, version: int) -> None:
+async def test_the_settings_of_a_group_are_described(client: Client, version: int) -> None:
     configs = {
         c.name: c.value for c in (await describe(client, GROUP, unique_name(), version=version)).configs
     }
@@ -111,7 +111,7 @@ async def test_the_settings_of_a_group(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_levels_of_this_brokers_loggers(client: Client, version: int) -> None:
+async def test_the_log_levels_of_this_broker_are_described(client: Client, version: int) -> None:
     configs = {c.name: c for c in (await describe(client, LOGGER, "1", version=version)).configs}
     dispatch = configs["penstock.server.dispatch.dispatcher"]
     assert (dispatch.value, dispatch.config_source) == (configs["root"].value, 6)
@@ -121,7 +121,7 @@ async def test_the_levels_of_this_brokers_loggers(client: Client, version: int) 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_is_refused(client: Client, version: int) -> None:
+async def test_unknown_and_invalid_resources_are_refused(client: Client, version: int) -> None:
     for kind, name, expected in [
         (TOPIC, "no-such-topic", "UNKNOWN_TOPIC_OR_PARTITION"),
         (TOPIC, "white space", "INVALID_TOPIC_EXCEPTION"),
@@ -141,7 +141,7 @@ async def test_what_is_refused(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_one_bad_resource_does_not_stop_the_others(client: Client, version: int) -> None:
+async def test_an_invalid_resource_does_not_affect_the_others(client: Client, version: int) -> None:
     topic = await client.create_topic()
     resources = [
         DescribeConfigsResource(resource_type=TOPIC, resource_name=n, configuration_keys=None)
@@ -151,7 +151,7 @@ async def test_one_bad_resource_does_not_stop_the_others(client: Client, version
     assert [code(r.error_code) for r in response.results] == ["UNKNOWN_TOPIC_OR_PARTITION", "NONE"]
 
 
-async def test_what_is_asked_for_again_and_again_is_told_once(client: Client) -> None:
+async def test_a_resource_named_many_times_is_described_once(client: Client) -> None:
     topic = await client.create_topic()
     resources = [
         DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)

@@ -34,7 +34,7 @@ def sizes(result: DescribeLogDirsResult) -> dict[tuple[str, int], int]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_sizes_and_room_are_told(live: Live, client: Client, version: int) -> None:
+async def test_log_sizes_and_disk_space_are_reported(live: Live, client: Client, version: int) -> None:
     topic = await client.create_topic(partitions=2)
     records = batch(b"v" * 100)
     await client.produce(topic, records)
@@ -50,13 +50,13 @@ async def test_sizes_and_room_are_told(live: Live, client: Client, version: int)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_null_means_all_and_nothing_means_none(client: Client, version: int) -> None:
+async def test_null_selects_all_partitions_and_an_empty_list_none(client: Client, version: int) -> None:
     topic = await client.create_topic()
     assert (topic.name, 0) in sizes(await describe(client, None, version))
     assert sizes(await describe(client, {}, version)) == {}
 
 
-async def test_logs_that_nobody_has_opened_are_measured_as_they_are(tmp_path: Path) -> None:
+async def test_unopened_logs_are_measured_on_disk(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic(configs={"segment.records": "2"})
@@ -69,7 +69,7 @@ async def test_logs_that_nobody_has_opened_are_measured_as_they_are(tmp_path: Pa
         assert not any(replica.is_open for replica in live.services.replicas)
 
 
-async def test_a_disk_that_does_not_answer_is_told(tmp_path: Path) -> None:
+async def test_a_disk_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     disk = FaultyDisk(Random(1), capacity_bytes=10_000_000)
     async with running_broker(Path("/data"), files=disk) as live:
         client = await live.connect()

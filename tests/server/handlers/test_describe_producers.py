@@ -14,7 +14,7 @@ async def describe(client: Client, topic: str, partition: int = 0) -> PartitionR
     return found
 
 
-async def test_producers_and_their_last_sequences(client: Client) -> None:
+async def test_producers_are_described_with_their_last_sequences(client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"plain"))
     assert (await describe(client, topic.name)).active_producers == []
@@ -29,7 +29,7 @@ async def test_producers_and_their_last_sequences(client: Client) -> None:
     assert (state.coordinator_epoch, state.current_txn_start_offset) == (-1, -1)
 
 
-async def test_what_is_refused(client: Client) -> None:
+async def test_unknown_partitions_and_topics_are_refused(client: Client) -> None:
     topic = await client.create_topic()
     for name, partition, expected in [
         ("no-such-topic", 0, "UNKNOWN_TOPIC_OR_PARTITION"),

@@ -52,20 +52,20 @@ async def test_a_topic_is_described(client: Client) -> None:
         assert partition.eligible_leader_replicas in ([], None)
 
 
-async def test_topics_come_in_order_of_name_each_once(client: Client) -> None:
+async def test_topics_are_sorted_by_name_without_duplicates(client: Client) -> None:
     names = sorted([(await client.create_topic()).name for _ in range(3)])
     response = await describe(client, [names[2], names[0], names[1], names[0]])
     assert [t.name for t in response.topics] == names
 
 
-async def test_no_names_mean_all_topics(client: Client) -> None:
+async def test_an_empty_list_selects_all_topics(client: Client) -> None:
     topic = await client.create_topic()
     names = [t.name for t in (await describe(client, [])).topics]
     assert topic.name in names
     assert names == sorted(n for n in names if n is not None)
 
 
-async def test_pages_join_to_the_whole(client: Client) -> None:
+async def test_the_pages_together_are_the_complete_answer(client: Client) -> None:
     prefix = unique_name()
     sizes = {f"{prefix}-a": 3, f"{prefix}-b": 1, f"{prefix}-c": 4}
     for name, count in sizes.items():
@@ -104,7 +104,7 @@ async def test_a_page_has_at_least_one_partition(client: Client, limit: int) -> 
     assert cursor_of(response) == (topic.name, 1)
 
 
-async def test_unknown_and_invalid_names_are_told_apart(client: Client) -> None:
+async def test_unknown_and_invalid_names_have_different_errors(client: Client) -> None:
     response = await describe(client, ["no-such-topic", "white space"])
     assert page(response) == [
         ("no-such-topic", "UNKNOWN_TOPIC_OR_PARTITION", []),
@@ -112,21 +112,21 @@ async def test_unknown_and_invalid_names_are_told_apart(client: Client) -> None:
     ]
 
 
-async def test_a_cursor_must_fit_the_request(client: Client) -> None:
+async def test_an_invalid_cursor_is_refused(client: Client) -> None:
     topic = await client.create_topic()
     for cursor in [("another-topic", 0), (topic.name, -1)]:
         response = await describe(client, [topic.name], cursor=cursor)
         assert page(response) == [(topic.name, "INVALID_REQUEST", [])]
 
 
-async def test_a_cursor_beyond_the_last_partition_gives_none(client: Client) -> None:
+async def test_a_cursor_beyond_the_last_partition_returns_no_partitions(client: Client) -> None:
     topic = await client.create_topic(partitions=2)
     response = await describe(client, [topic.name], cursor=(topic.name, 2))
     assert page(response) == [(topic.name, "NONE", [])]
     assert cursor_of(response) is None
 
 
-async def test_a_cursor_at_a_topic_that_is_gone_goes_on_behind_it(client: Client) -> None:
+async def test_a_cursor_at_a_deleted_topic_continues_after_it(client: Client) -> None:
     topic = await client.create_topic()
     response = await describe(client, [], cursor=(topic.name + "-gone", 3))
     assert all((t.name or "") > topic.name for t in response.topics)

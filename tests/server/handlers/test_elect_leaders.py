@@ -38,7 +38,9 @@ async def test_a_leader_that_is_preferred_already_needs_no_election(client: Clie
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_asked_for_all_only_those_that_need_one_are_answered(client: Client, version: int) -> None:
+async def test_a_request_for_all_partitions_returns_only_those_that_need_an_election(
+    client: Client, version: int
+) -> None:
     await client.create_topic(partitions=2)
     response = await client.send(ElectLeadersRequest(topic_partitions=None), version)
     assert answers(response) == {}

@@ -84,7 +84,9 @@ async def test_records_are_read_from_an_offset_on(client: Client, version: int) 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_fetch_from_the_middle_of_a_batch_gives_the_whole_batch(client: Client, version: int) -> None:
+async def test_a_fetch_from_the_middle_of_a_batch_returns_the_whole_batch(
+    client: Client, version: int
+) -> None:
     topic = await filled(client, batch(b"0"), batch(b"1", b"2", b"3"), batch(b"4"))
     data = await client.fetch(topic, 2, version=version)
     assert [r.offset for r in records_in(data)] == [1, 2, 3, 4]
@@ -107,7 +109,7 @@ async def test_offsets_outside_of_the_log_are_out_of_range(client: Client, versi
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_unknown_topics_and_partitions_do_not_stop_the_others(client: Client, version: int) -> None:
+async def test_unknown_topics_and_partitions_do_not_affect_the_others(client: Client, version: int) -> None:
     topic = await filled(client)
     answers = await fetch_several(client, [(UNKNOWN, 0, 0), (topic, 9, 0), (topic, 0, 4)], version)
     unknown = "UNKNOWN_TOPIC_ID" if version >= 13 else "UNKNOWN_TOPIC_OR_PARTITION"
@@ -120,7 +122,9 @@ async def test_unknown_topics_and_partitions_do_not_stop_the_others(client: Clie
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_limits_cut_between_batches_but_the_first_comes_whole(client: Client, version: int) -> None:
+async def test_limits_apply_between_batches_and_the_first_batch_is_always_whole(
+    client: Client, version: int
+) -> None:
     topic = await filled(client)
     for limit, count in [(-1, 1), (0, 1), (1, 1), (ONE, 1), (2 * ONE - 1, 1), (2 * ONE, 2), (5 * ONE, 5)]:
         data = await client.fetch(topic, version=version, partition_max_bytes=limit)
@@ -145,7 +149,7 @@ async def test_the_broker_has_a_limit_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_isolation_levels_show_the_same_when_there_are_no_transactions(
+async def test_both_isolation_levels_return_the_same_without_transactions(
     client: Client, version: int
 ) -> None:
     topic = await filled(client)
@@ -154,7 +158,9 @@ async def test_isolation_levels_show_the_same_when_there_are_no_transactions(
 
 
 @pytest.mark.parametrize("version", range(9, 19))
-async def test_a_client_with_another_epoch_is_fenced(live: Live, client: Client, version: int) -> None:
+async def test_a_client_with_the_wrong_leader_epoch_is_refused(
+    live: Live, client: Client, version: int
+) -> None:
     topic = await filled(client)
     begin_epoch(leader_of(live, topic), 3)
     assert (await client.fetch(topic, version=version, current_leader_epoch=3)).error_code == 0
@@ -166,7 +172,7 @@ async def test_a_client_with_another_epoch_is_fenced(live: Live, client: Client,
     assert data.current_leader.leader_id == (1 if version >= 16 else -1)
 
 
-async def test_a_fenced_client_is_told_where_the_leader_is(live: Live, client: Client) -> None:
+async def test_a_fenced_client_gets_the_current_leader(live: Live, client: Client) -> None:
     topic = await filled(client)
     begin_epoch(leader_of(live, topic), 3)
     wanted = FetchPartition(partition=0, current_leader_epoch=2)
@@ -176,7 +182,7 @@ async def test_a_fenced_client_is_told_where_the_leader_is(live: Live, client: C
 
 
 @pytest.mark.parametrize("version", range(12, 19))
-async def test_a_client_whose_log_has_diverged_is_told_where(
+async def test_a_client_with_a_diverging_log_gets_the_diverging_epoch(
     live: Live, client: Client, version: int
 ) -> None:
     """Offsets 0-4 were written in epoch 0, 5-9 in epoch 3."""
@@ -199,7 +205,7 @@ async def test_a_client_whose_log_has_diverged_is_told_where(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_clients_too_old_for_zstd_are_told_so(client: Client, version: int) -> None:
+async def test_versions_without_zstd_get_unsupported_compression_type(client: Client, version: int) -> None:
     topic = await client.create_topic(configs={"compression.type": "zstd"})
     await client.produce(topic, batch(b"v", codec=Codec.ZSTD))
     data = await client.fetch(topic, version=version)
@@ -207,7 +213,7 @@ async def test_clients_too_old_for_zstd_are_told_so(client: Client, version: int
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_old_clients_do_not_hear_of_storage_errors(
+async def test_old_versions_get_no_storage_error(
     live: Live, client: Client, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = await filled(client)
@@ -220,7 +226,7 @@ async def test_old_clients_do_not_hear_of_storage_errors(
     assert code(data.error_code) == ("NOT_LEADER_OR_FOLLOWER" if version <= 5 else "KAFKA_STORAGE_ERROR")
 
 
-async def test_records_on_disk_only_are_read_in_their_turn(
+async def test_records_that_are_only_on_disk_are_returned_in_order(
     live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those in memory must not use up the limit before the one that has to wait."""
@@ -238,7 +244,7 @@ async def test_records_on_disk_only_are_read_in_their_turn(
     assert [len(values) for *_, values in answers] == [1, 3, 0]
 
 
-async def test_every_partition_of_many_is_read(client: Client) -> None:
+async def test_many_partitions_are_read_in_one_fetch(client: Client) -> None:
     topic = await client.create_topic(partitions=50)
     for p in range(50):
         await client.produce(topic, batch(str(p).encode()), partition=p)

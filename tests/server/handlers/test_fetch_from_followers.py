@@ -28,7 +28,7 @@ def follow_other(replica: Replica) -> int:
 
 
 @pytest.mark.parametrize("is_replaced", [True, False], ids=["next-leader", "same-leader"])
-async def test_a_record_that_is_not_committed_is_not_given_instead_of_a_committed_one_that_was_truncated(
+async def test_an_uncommitted_record_never_replaces_a_truncated_committed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_replaced: bool
 ) -> None:
     async with running_broker(tmp_path) as live:

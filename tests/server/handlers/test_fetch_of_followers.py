@@ -59,7 +59,7 @@ async def fetch(
     return found
 
 
-async def test_a_follower_that_is_behind_gets_no_records_of_a_throttled_topic_above_the_rate(
+async def test_a_lagging_follower_is_throttled_to_the_replication_rate(
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path, {"leader.replication.throttled.rate": "10"}) as live:
@@ -78,7 +78,7 @@ async def test_a_follower_that_is_behind_gets_no_records_of_a_throttled_topic_ab
         await client.close()
 
 
-async def test_a_batch_that_rotted_is_given_to_nobody_and_passes_where_another_replica_can_mend_it(
+async def test_a_corrupted_batch_is_not_served_and_is_repaired_from_another_replica(
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path) as live:
@@ -115,7 +115,9 @@ def wanted_in_sync(leader: Replica) -> WantedSet | None:
     return leader.followers.wanted(leader.log.log_end_offset, leader.high_watermark, now_ms)
 
 
-async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_the_set(tmp_path: Path) -> None:
+async def test_an_in_sync_follower_that_fetches_committed_records_again_leaves_the_set(
+    tmp_path: Path,
+) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect_as_broker()
         topic = await client.create_topic()
@@ -137,7 +139,7 @@ async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_th
         await client.close()
 
 
-async def test_records_that_were_read_while_the_leadership_changed_are_given_to_nobody(
+async def test_records_read_during_a_leadership_change_are_not_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log may have been truncated and written to by the next leader before the disk answered."""

@@ -68,7 +68,7 @@ async def test_a_produce_wakes_waiting_fetches(live: Live, client: Client, versi
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_who_waits_in_vain_is_answered_when_the_time_is_up(
+async def test_an_empty_fetch_is_answered_after_its_wait_time(
     live: Live, client: Client, version: int
 ) -> None:
     topic = await client.create_topic()
@@ -77,7 +77,7 @@ async def test_who_waits_in_vain_is_answered_when_the_time_is_up(
     assert waiting(live, topic) == 0
 
 
-async def test_too_few_bytes_are_given_when_the_time_is_up(client: Client) -> None:
+async def test_fewer_bytes_than_min_bytes_are_returned_after_the_wait_time(client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"little"))
     data = await client.fetch(topic, max_wait_ms=20, min_bytes=10_000)
@@ -105,7 +105,7 @@ async def test_min_bytes_beyond_max_bytes_do_not_make_a_fetch_wait(client: Clien
     assert len(values_in(data)) == 1
 
 
-async def test_what_the_limits_keep_from_being_read_counts_as_there(client: Client) -> None:
+async def test_bytes_beyond_the_limits_count_towards_min_bytes(client: Client) -> None:
     topic = await client.create_topic()
     for _ in range(3):
         await client.produce(topic, batch(b"x" * 600))
@@ -115,17 +115,17 @@ async def test_what_the_limits_keep_from_being_read_counts_as_there(client: Clie
     assert len(values_in(data)) == 1  # two are not within the limit, and it is no use to wait for more
 
 
-async def test_min_bytes_of_nothing_do_not_make_a_fetch_wait(client: Client) -> None:
+async def test_min_bytes_of_zero_does_not_make_a_fetch_wait(client: Client) -> None:
     topic = await client.create_topic()
     assert values_in(await client.fetch(topic, max_wait_ms=FOREVER_MS, min_bytes=0)) == []
 
 
-async def test_a_fetch_of_nothing_but_unknown_topics_does_not_wait(client: Client) -> None:
+async def test_a_fetch_of_unknown_topics_only_does_not_wait(client: Client) -> None:
     data = await client.fetch(UNKNOWN, max_wait_ms=FOREVER_MS)
     assert code(data.error_code) == "UNKNOWN_TOPIC_ID"
 
 
-async def test_an_unknown_topic_beside_a_known_one_waits_with_it(live: Live, client: Client) -> None:
+async def test_a_fetch_of_an_unknown_and_a_known_topic_waits(live: Live, client: Client) -> None:
     """Else a client that fetches both would ask again and again without a pause."""
     topic = await client.create_topic()
     wanted = {0: FetchPartition(partition=0, partition_max_bytes=1 << 20)}
@@ -143,7 +143,7 @@ async def test_an_unknown_topic_beside_a_known_one_waits_with_it(live: Live, cli
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_who_waits_for_a_topic_that_is_deleted_is_told_at_once(
+async def test_deleting_a_topic_ends_waiting_fetches_at_once(
     live: Live, client: Client, version: int
 ) -> None:
     topic, other = await client.create_topic(), await client.create_topic()
@@ -164,7 +164,7 @@ async def test_who_waits_for_a_topic_that_is_deleted_is_told_at_once(
     await admin.close()
 
 
-async def test_a_change_of_leaders_ends_the_wait_of_who_is_fenced_by_it(live: Live, client: Client) -> None:
+async def test_a_leader_change_ends_the_waiting_fetches_that_it_fences(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     polled = asyncio.ensure_future(client.fetch(topic, max_wait_ms=FOREVER_MS, current_leader_epoch=0))
     await until(lambda: waiting(live, topic) == 1)
@@ -172,7 +172,7 @@ async def test_a_change_of_leaders_ends_the_wait_of_who_is_fenced_by_it(live: Li
     assert code((await polled).error_code) == "FENCED_LEADER_EPOCH"
 
 
-async def test_a_client_that_goes_leaves_nothing_behind(live: Live) -> None:
+async def test_a_disconnected_client_leaves_no_waiting_fetch_behind(live: Live) -> None:
     client = await live.connect()
     topic = await client.create_topic()
     polls = [await poll(live, client, topic) for _ in range(3)]
@@ -191,7 +191,7 @@ async def test_a_client_that_closes_its_side_is_still_answered(live: Live) -> No
     assert values_in(await polled) == []
 
 
-async def test_requests_behind_a_waiting_fetch_are_answered_after_it(live: Live, client: Client) -> None:
+async def test_requests_sent_after_a_waiting_fetch_are_answered_after_it(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     wanted = {0: FetchPartition(partition=0, partition_max_bytes=1 << 20)}
     first = client.send(fetch_request([fetch_topic(topic, 18, wanted)], max_wait_ms=FOREVER_MS))
@@ -207,7 +207,7 @@ async def test_requests_behind_a_waiting_fetch_are_answered_after_it(live: Live,
     await producer.close()
 
 
-async def test_a_broker_that_stops_answers_who_waits(tmp_path: Path) -> None:
+async def test_a_stopping_broker_answers_waiting_fetches(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic()
@@ -218,7 +218,7 @@ async def test_a_broker_that_stops_answers_who_waits(tmp_path: Path) -> None:
     assert (await producing).brokers
 
 
-async def test_one_produce_wakes_many(live: Live, client: Client) -> None:
+async def test_one_produce_wakes_many_fetches(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     others = [await live.connect() for _ in range(20)]
     polls = [await poll(live, other, topic) for other in others]
@@ -229,7 +229,9 @@ async def test_one_produce_wakes_many(live: Live, client: Client) -> None:
         await other.close()
 
 
-async def test_what_comes_between_reading_and_waiting_is_not_missed(live: Live, client: Client) -> None:
+async def test_records_appended_between_the_read_and_the_wait_are_not_missed(
+    live: Live, client: Client
+) -> None:
     topic = await client.create_topic()
     peer = Peer("PLAINTEXT", "127.0.0.1", 1)
     peer.turns.accepted = 1

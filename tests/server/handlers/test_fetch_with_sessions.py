@@ -75,7 +75,7 @@ def answers(response: FetchResponse) -> list[tuple[int, str, list[bytes | None]]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_only_news_are_told_in_a_session(client: Client, version: int) -> None:
+async def test_an_incremental_fetch_returns_only_changed_partitions(client: Client, version: int) -> None:
     topic = await client.create_topic(partitions=3)
     await client.produce(topic, batch(b"a"), partition=1)
     session = Session(client, topic, version)
@@ -94,7 +94,7 @@ async def test_only_news_are_told_in_a_session(client: Client, version: int) -> 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_partitions_can_be_forgotten_and_added(client: Client, version: int) -> None:
+async def test_partitions_can_be_removed_from_a_session_and_added(client: Client, version: int) -> None:
     topic = await client.create_topic(partitions=3)
     session = Session(client, topic, version)
     await session.ask({0: 0, 1: 0})
@@ -104,7 +104,7 @@ async def test_partitions_can_be_forgotten_and_added(client: Client, version: in
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_session_without_partitions_ends(client: Client, version: int) -> None:
+async def test_a_session_without_partitions_is_closed(client: Client, version: int) -> None:
     topic = await client.create_topic()
     session = Session(client, topic, version)
     await session.ask({0: 0})
@@ -116,7 +116,7 @@ async def test_a_session_without_partitions_ends(client: Client, version: int) -
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_errors_of_sessions(client: Client, version: int) -> None:
+async def test_an_unknown_session_and_a_wrong_epoch_are_refused(client: Client, version: int) -> None:
     topic = await client.create_topic()
     session = Session(client, topic, version)
     await session.ask({0: 0})
@@ -131,7 +131,7 @@ async def test_errors_of_sessions(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(12, 13), (13, 12)])
-async def test_a_session_cannot_change_between_names_and_ids(client: Client, before: int, after: int) -> None:
+async def test_a_session_cannot_switch_between_names_and_ids(client: Client, before: int, after: int) -> None:
     topic = await client.create_topic()
     session = Session(client, topic, before)
     await session.ask({0: 0})
@@ -153,7 +153,7 @@ async def test_epoch_minus_one_closes_the_session(client: Client, version: int) 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_epoch_zero_begins_a_new_session_in_place_of_the_old(client: Client, version: int) -> None:
+async def test_epoch_zero_replaces_the_session(client: Client, version: int) -> None:
     topic = await client.create_topic()
     session = Session(client, topic, version)
     await session.ask({0: 0})
@@ -164,7 +164,7 @@ async def test_epoch_zero_begins_a_new_session_in_place_of_the_old(client: Clien
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_an_error_is_told_every_time_and_so_is_its_end(client: Client, version: int) -> None:
+async def test_an_error_is_returned_every_time_and_its_end_once(client: Client, version: int) -> None:
     topic = await client.create_topic()
     session = Session(client, topic, version)
     await session.ask({0: 7})
@@ -175,7 +175,7 @@ async def test_an_error_is_told_every_time_and_so_is_its_end(client: Client, ver
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_topic_deleted_in_a_session_is_told_every_time(client: Client, version: int) -> None:
+async def test_a_topic_deleted_during_a_session_is_an_error_every_time(client: Client, version: int) -> None:
     topic = await client.create_topic()
     session = Session(client, topic, version)
     await session.ask({0: 0})
@@ -185,7 +185,7 @@ async def test_a_topic_deleted_in_a_session_is_told_every_time(client: Client, v
         assert answers(await session.ask({})) == [(0, expected, [])]
 
 
-async def test_a_new_start_of_the_log_is_news(client: Client) -> None:
+async def test_a_changed_log_start_is_returned(client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"a", b"b"))
     session = Session(client, topic, 18)

@@ -47,7 +47,7 @@ class SlowReplicas:
         await self._apply(delta, config)
 
 
-async def test_a_client_that_asks_while_the_offsets_topic_is_made_waits_for_it(tmp_path: Path) -> None:
+async def test_a_request_waits_while_the_offsets_topic_is_being_created(tmp_path: Path) -> None:
     async with running_broker(tmp_path, SETTINGS) as live:
         replicas = SlowReplicas(live)
         first, second, third = [await live.connect() for _ in range(3)]
@@ -67,7 +67,7 @@ async def test_a_client_that_asks_while_the_offsets_topic_is_made_waits_for_it(t
             await each.close()
 
 
-async def test_a_coordinator_that_takes_too_long_is_not_named(
+async def test_a_coordinator_that_loads_too_slowly_is_not_available(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("penstock.cluster.coordination.partitions._READY_S_MAX", 0.01, raising=False)

@@ -40,14 +40,14 @@ async def test_every_producer_gets_an_id_of_its_own(client: Client, version: int
 
 
 @pytest.mark.parametrize("version", range(3, 7))
-async def test_id_and_epoch_come_together_or_not_at_all(client: Client, version: int) -> None:
+async def test_producer_id_and_epoch_must_be_given_together(client: Client, version: int) -> None:
     for producer_id, producer_epoch in [(5, -1), (-1, 5)]:
         answer = await init(client, version, producer_id=producer_id, producer_epoch=producer_epoch)
         assert code(answer.error_code) == "INVALID_REQUEST"
         assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
 
 
-async def test_ids_are_never_given_twice_over_restarts(tmp_path: Path) -> None:
+async def test_producer_ids_are_never_allocated_twice_across_restarts(tmp_path: Path) -> None:
     given: list[int] = []
     for _ in range(3):
         async with running_broker(tmp_path) as live:
@@ -69,7 +69,7 @@ async def test_a_retried_batch_is_answered_with_its_first_offset(client: Client,
     assert len(values_in(await client.fetch(topic))) == 12
 
 
-async def test_what_was_sent_too_long_ago_to_be_remembered_is_a_duplicate(client: Client) -> None:
+async def test_a_retry_of_an_evicted_batch_is_a_duplicate_sequence(client: Client) -> None:
     topic = await client.create_topic()
     producer_id = (await init(client)).producer_id
     for sequence in range(6):
@@ -78,7 +78,7 @@ async def test_what_was_sent_too_long_ago_to_be_remembered_is_a_duplicate(client
     assert answer == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
 
 
-async def test_gaps_are_out_of_order(client: Client) -> None:
+async def test_a_gap_in_the_sequence_is_out_of_order(client: Client) -> None:
     topic = await client.create_topic()
     producer_id = (await init(client)).producer_id
     assert await send(client, topic, producer_id, 0, 0) == ("NONE", 0)
@@ -86,7 +86,7 @@ async def test_gaps_are_out_of_order(client: Client) -> None:
     assert await send(client, topic, producer_id, 0, 1) == ("NONE", 1)
 
 
-async def test_epochs_fence(client: Client) -> None:
+async def test_a_newer_epoch_fences_the_older_one(client: Client) -> None:
     topic = await client.create_topic()
     producer_id = (await init(client)).producer_id
     assert await send(client, topic, producer_id, 1, 0) == ("NONE", 0)
@@ -95,13 +95,13 @@ async def test_epochs_fence(client: Client) -> None:
     assert await send(client, topic, producer_id, 2, 0) == ("NONE", 1)
 
 
-async def test_an_unknown_producer_may_go_on_in_the_middle(client: Client) -> None:
+async def test_an_unknown_producer_may_continue_at_any_sequence(client: Client) -> None:
     """KAFKA-7190: its state may have expired with its records."""
     topic = await client.create_topic()
     assert await send(client, topic, (await init(client)).producer_id, 0, 17) == ("NONE", 0)
 
 
-async def test_sequences_start_over_after_the_last(client: Client) -> None:
+async def test_sequences_wrap_to_zero(client: Client) -> None:
     topic = await client.create_topic()
     producer_id = (await init(client)).producer_id
     last = 2**31 - 1
@@ -110,7 +110,7 @@ async def test_sequences_start_over_after_the_last(client: Client) -> None:
     assert await send(client, topic, producer_id, 0, last - 1, b"a", b"b", b"c") == ("NONE", 0)
 
 
-async def test_pipelined_batches_are_taken_in_their_order(client: Client) -> None:
+async def test_pipelined_batches_are_stored_in_order(client: Client) -> None:
     topic = await client.create_topic()
     producer_id = (await init(client)).producer_id
     sent = [send(client, topic, producer_id, 0, i, str(i).encode()) for i in range(50)]
@@ -118,7 +118,7 @@ async def test_pipelined_batches_are_taken_in_their_order(client: Client) -> Non
     assert values_in(await client.fetch(topic)) == [str(i).encode() for i in range(50)]
 
 
-async def test_partitions_have_sequences_of_their_own(client: Client) -> None:
+async def test_each_partition_has_its_own_sequences(client: Client) -> None:
     topic = await client.create_topic(partitions=2)
     producer_id = (await init(client)).producer_id
     for partition in (0, 1):
@@ -127,7 +127,7 @@ async def test_partitions_have_sequences_of_their_own(client: Client) -> None:
 
 
 @pytest.mark.parametrize("recompressed", [False, True])
-async def test_producers_are_remembered_over_a_restart(tmp_path: Path, recompressed: bool) -> None:
+async def test_producer_state_survives_a_restart(tmp_path: Path, recompressed: bool) -> None:
     configs = {"compression.type": "gzip"} if recompressed else {}
     async with running_broker(tmp_path) as live:
         client = await live.connect()

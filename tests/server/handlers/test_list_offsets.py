@@ -59,7 +59,7 @@ async def filled(client: Client) -> TopicHandle:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("timestamp", SINCE)
-async def test_special_timestamps_in_the_versions_that_know_them(
+async def test_special_timestamps_are_answered_in_the_versions_that_have_them(
     client: Client, version: int, timestamp: int
 ) -> None:
     topic = await filled(client)
@@ -81,7 +81,7 @@ async def test_special_timestamps_in_the_versions_that_know_them(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_first_record_at_or_after_a_time(client: Client, version: int) -> None:
+async def test_the_first_record_at_or_after_a_timestamp_is_found(client: Client, version: int) -> None:
     topic = await filled(client)
     for time, offset, found_time in [
         (0, 0, START_MS),
@@ -98,7 +98,7 @@ async def test_the_first_record_at_or_after_a_time(client: Client, version: int)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_an_empty_partition(client: Client, version: int) -> None:
+async def test_an_empty_partition_has_no_record_for_a_timestamp(client: Client, version: int) -> None:
     topic = await client.create_topic()
     epoch = 0 if version >= 4 else -1
     for timestamp in (-1, -2):
@@ -122,7 +122,7 @@ async def test_the_start_moves_with_deleted_records(client: Client, version: int
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_is_unknown_is_told(client: Client, version: int) -> None:
+async def test_unknown_topics_and_partitions_are_errors(client: Client, version: int) -> None:
     topic = await client.create_topic()
     found = await list_offset(client, "no-such-topic", -1, version)
     assert code(found.error_code) == "UNKNOWN_TOPIC_OR_PARTITION"
@@ -138,7 +138,9 @@ async def test_what_is_unknown_is_told(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(4, 12))
-async def test_a_client_with_another_epoch_is_fenced(live: Live, client: Client, version: int) -> None:
+async def test_a_client_with_the_wrong_leader_epoch_is_refused(
+    live: Live, client: Client, version: int
+) -> None:
     topic = await client.create_topic()
     leader = live.services.replicas.leader_of(topic.name, 0)
     assert isinstance(leader, Replica)
@@ -162,7 +164,7 @@ def lead_anew_with_a_follower(leader: Replica, high_watermark: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_new_leader_does_not_tell_an_end_that_lies_before_what_was_shown_already(
+async def test_a_new_leader_returns_no_end_offset_below_one_already_returned(
     live: Live, client: Client, version: int
 ) -> None:
     topic = await filled(client)
@@ -197,13 +199,13 @@ async def test_a_partition_named_twice_is_refused(client: Client, version: int) 
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
-async def test_committed_readers_see_the_same_end_without_transactions(client: Client, version: int) -> None:
+async def test_without_transactions_read_committed_has_the_same_end(client: Client, version: int) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"v"))
     assert (await list_offset(client, topic.name, -1, version, isolation_level=1)).offset == 1
 
 
-async def test_times_are_found_over_many_segments(client: Client) -> None:
+async def test_timestamps_are_found_across_many_segments(client: Client) -> None:
     topic = await client.create_topic(configs={"segment.records": "3"})
     for i in range(20):
         await client.produce(topic, batch(b"v", timestamp=START_MS + 10 * i))

@@ -37,7 +37,7 @@ async def metadata(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_topic_by_name_has_its_partitions_and_the_broker_its_address(
+async def test_a_topic_is_found_by_name_with_its_partitions_and_the_brokers_address(
     live: Live, client: Client, version: int
 ) -> None:
     topic = await client.create_topic(partitions=3)
@@ -61,14 +61,14 @@ async def test_a_topic_by_name_has_its_partitions_and_the_broker_its_address(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_an_empty_list_means_all_topics_in_v0_and_none_later(client: Client, version: int) -> None:
+async def test_an_empty_list_selects_all_topics_in_v0_and_none_later(client: Client, version: int) -> None:
     topic = await client.create_topic()
     names = [t.name for t in (await metadata(client, version, [])).topics]
     assert (topic.name in names) if version == 0 else names == []
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
-async def test_null_means_all_topics(client: Client, version: int) -> None:
+async def test_null_selects_all_topics(client: Client, version: int) -> None:
     made = [await client.create_topic() for _ in range(2)]
     names = [t.name for t in (await metadata(client, version)).topics]
     assert {t.name for t in made} <= set(names)
@@ -76,9 +76,7 @@ async def test_null_means_all_topics(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(4, 14))
-async def test_an_unknown_topic_is_not_created_when_the_client_does_not_want_it(
-    client: Client, version: int
-) -> None:
+async def test_an_unknown_topic_is_not_created_if_the_client_forbids_it(client: Client, version: int) -> None:
     name = unique_name()
     for _ in range(2):
         found = one((await metadata(client, version, [name])).topics)
@@ -88,7 +86,7 @@ async def test_an_unknown_topic_is_not_created_when_the_client_does_not_want_it(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_topic_that_is_created_because_it_was_asked_for_is_unknown_at_first(
+async def test_the_request_that_auto_creates_a_topic_gets_an_error_first(
     live: Live, client: Client, version: int
 ) -> None:
     name = unique_name()
@@ -100,7 +98,7 @@ async def test_a_topic_that_is_created_because_it_was_asked_for_is_unknown_at_fi
     assert (found.name, found.error_code, len(found.partitions)) == (name, 0, 1)
 
 
-async def test_no_topic_is_created_where_the_broker_forbids_it(tmp_path: Path) -> None:
+async def test_no_topic_is_auto_created_if_the_broker_forbids_it(tmp_path: Path) -> None:
     async with running_broker(tmp_path, {"auto.create.topics.enable": "false"}) as live:
         client = await live.connect()
         for version in VERSIONS:
@@ -117,7 +115,7 @@ async def test_a_topic_that_cannot_be_created_stays_unknown(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["", ".", "..", "white space", "é", "x" * 250])
-async def test_a_name_that_no_topic_can_have_is_invalid(client: Client, version: int, name: str) -> None:
+async def test_an_invalid_topic_name_is_refused(client: Client, version: int, name: str) -> None:
     found = one((await metadata(client, version, [name], create=True)).topics)
     assert (found.name, code(found.error_code)) == (name, "INVALID_TOPIC_EXCEPTION")
 
@@ -147,7 +145,7 @@ async def test_ids_are_refused_before_v12(client: Client, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(8, 14))
-async def test_permitted_operations_are_told_to_who_asks(client: Client, version: int) -> None:
+async def test_permitted_operations_are_included_on_request(client: Client, version: int) -> None:
     topic = await client.create_topic()
     response = await metadata(client, version, [topic.name, "unknown-topic"], operations=True)
     assert [t.topic_authorized_operations for t in response.topics] == [bit_field(TOPIC_OPERATIONS)] * 2
@@ -166,7 +164,7 @@ async def test_internal_topics_are_marked_whether_they_exist_or_not(tmp_path: Pa
         assert (code(found.error_code), found.is_internal, len(found.partitions)) == ("NONE", True, 50)
 
 
-async def test_advertised_addresses_are_told(tmp_path: Path) -> None:
+async def test_advertised_addresses_are_returned(tmp_path: Path) -> None:
     async with running_broker(
         tmp_path, {"advertised.listeners": "PLAINTEXT://broker.example:1234", "broker.rack": "r1"}
     ) as live:

@@ -36,7 +36,7 @@ async def with_epochs(live: Live, client: Client) -> TopicHandle:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_where_an_epoch_ended(live: Live, client: Client, version: int) -> None:
+async def test_the_end_offset_of_an_epoch_is_returned(live: Live, client: Client, version: int) -> None:
     topic = await with_epochs(live, client)
     for epoch, expected in [
         (0, (0, 2)),
@@ -59,7 +59,9 @@ async def test_the_epoch_of_an_empty_log_is_known(client: Client, version: int) 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_is_refused(live: Live, client: Client, version: int) -> None:
+async def test_unknown_partitions_and_wrong_epochs_are_refused(
+    live: Live, client: Client, version: int
+) -> None:
     topic = await with_epochs(live, client)
     for name, partition, current, expected in [
         ("no-such-topic", 0, -1, "UNKNOWN_TOPIC_OR_PARTITION"),

@@ -25,14 +25,14 @@ async def move(client: Client, name: str, replicas: list[int] | None, version: i
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_partition_that_is_where_it_shall_be_does_not_move(client: Client, version: int) -> None:
+async def test_a_reassignment_to_the_current_replicas_moves_nothing(client: Client, version: int) -> None:
     topic = await client.create_topic()
     assert await move(client, topic.name, [1], version) == "NONE"
     assert (await client.send(ListPartitionReassignmentsRequest(topics=None), 0)).topics == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_is_refused(client: Client, version: int) -> None:
+async def test_invalid_reassignments_are_refused(client: Client, version: int) -> None:
     topic = await client.create_topic()
     assert await move(client, topic.name, [1, 2], version) == "INVALID_REPLICA_ASSIGNMENT"
     assert await move(client, topic.name, [], version) == "INVALID_REPLICA_ASSIGNMENT"
@@ -40,7 +40,7 @@ async def test_what_is_refused(client: Client, version: int) -> None:
     assert await move(client, "missing", [1], version) == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
-async def test_only_moves_of_the_topics_asked_for_are_listed(client: Client) -> None:
+async def test_only_reassignments_of_the_named_topics_are_listed(client: Client) -> None:
     topic = await client.create_topic()
     wanted = ListPartitionReassignmentsTopics(name=topic.name, partition_indexes=[0])
     response = await client.send(ListPartitionReassignmentsRequest(topics=[wanted]), 0)

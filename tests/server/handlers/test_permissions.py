@@ -81,7 +81,7 @@ async def two_topics(guarded: Guarded) -> tuple[TopicHandle, TopicHandle]:
     return await guarded.create_topic(), await guarded.create_topic()
 
 
-async def test_what_is_produced_to_a_topic_that_is_allowed_is_taken_beside_one_that_is_not(
+async def test_a_produce_stores_the_allowed_topics_and_refuses_the_others(
     guarded: Guarded,
 ) -> None:
     mine, other = await two_topics(guarded)
@@ -94,13 +94,13 @@ async def test_what_is_produced_to_a_topic_that_is_allowed_is_taken_beside_one_t
     assert [end_of(guarded, topic) for topic in (mine, other)] == [1, 0]
 
 
-async def test_a_refused_produce_without_acknowledgement_ends_the_connection(guarded: Guarded) -> None:
+async def test_a_refused_produce_with_acks_0_closes_the_connection(guarded: Guarded) -> None:
     topic = await guarded.create_topic()
     with pytest.raises(CloseConnection, match=REFUSED):
         await guarded.newcomer().send(produce_request(topic, {0: batch(b"v")}, acks=0))
 
 
-async def test_a_fetch_gives_what_is_allowed_and_refuses_the_rest(guarded: Guarded) -> None:
+async def test_a_fetch_returns_the_allowed_topics_and_refuses_the_others(guarded: Guarded) -> None:
     mine, other = await two_topics(guarded)
     caller = guarded.newcomer()
     await guarded.allow(acl(caller.name, Operation.READ, mine.name))
@@ -113,7 +113,7 @@ async def test_a_fetch_gives_what_is_allowed_and_refuses_the_rest(guarded: Guard
     assert not second.records
 
 
-async def test_a_fetch_waits_for_what_is_allowed_although_the_rest_is_refused(guarded: Guarded) -> None:
+async def test_a_fetch_waits_for_the_allowed_topics_although_others_are_refused(guarded: Guarded) -> None:
     """Else a consumer with one topic too many would ask without a pause."""
     mine, other = await two_topics(guarded)
     caller = guarded.newcomer()
@@ -125,7 +125,7 @@ async def test_a_fetch_waits_for_what_is_allowed_although_the_rest_is_refused(gu
     assert (await fetching).responses[0].partitions[0].records
 
 
-async def test_a_permission_that_is_taken_ends_a_fetch_session_for_that_topic(guarded: Guarded) -> None:
+async def test_a_revoked_permission_applies_to_an_open_fetch_session(guarded: Guarded) -> None:
     topic = await guarded.create_topic()
     caller = guarded.newcomer()
     await guarded.allow(acl(caller.name, Operation.READ, topic.name))
@@ -154,7 +154,7 @@ async def test_a_topic_that_may_not_be_described_looks_like_one_that_does_not_ex
     assert [code(r.error_code) for r in deleted.responses] == [REFUSED, REFUSED]
 
 
-async def test_who_may_describe_a_topic_is_told_its_name_but_may_not_delete_it(guarded: Guarded) -> None:
+async def test_deleting_a_topic_by_id_names_it_only_if_it_may_be_described(guarded: Guarded) -> None:
     seen, hidden = await two_topics(guarded)
     caller = guarded.newcomer()
     await guarded.allow(acl(caller.name, Operation.DESCRIBE, seen.name))
@@ -173,7 +173,7 @@ async def test_who_may_describe_a_topic_is_told_its_name_but_may_not_delete_it(g
     }
 
 
-async def test_of_several_new_topics_those_that_are_allowed_are_made(guarded: Guarded) -> None:
+async def test_only_the_allowed_topics_of_a_request_are_created(guarded: Guarded) -> None:
     mine, other = unique_name(), unique_name()
     caller = guarded.newcomer()
     await guarded.allow(acl(caller.name, Operation.CREATE, mine))
@@ -211,7 +211,7 @@ async def partitions_in(guarded: Guarded, transactional_id: str) -> list[str]:
     return [each.topic for each in described.transaction_states[0].topics]
 
 
-async def test_a_transaction_takes_none_of_the_partitions_when_one_is_refused(guarded: Guarded) -> None:
+async def test_no_partition_joins_a_transaction_if_one_is_refused(guarded: Guarded) -> None:
     mine, other = await two_topics(guarded)
     caller = guarded.newcomer()
     transactional_id, producer_id = await transactional_id_of(guarded, caller, mine)
@@ -250,7 +250,7 @@ async def test_a_refused_produce_does_not_become_part_of_its_transaction(guarded
     assert code(described.transaction_states[0].error_code) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 
 
-async def test_of_a_transaction_only_topics_that_may_be_described_are_shown(guarded: Guarded) -> None:
+async def test_a_described_transaction_lists_only_topics_that_may_be_described(guarded: Guarded) -> None:
     topic = await guarded.create_topic()
     writer, onlooker = guarded.newcomer(), guarded.newcomer()
     transactional_id, producer_id = await transactional_id_of(guarded, writer, topic)
@@ -267,7 +267,7 @@ async def test_of_a_transaction_only_topics_that_may_be_described_are_shown(guar
     assert [each.topic for each in seen.topics] == [topic.name]
 
 
-async def test_pages_of_topics_do_not_tell_of_hidden_ones(guarded: Guarded) -> None:
+async def test_paged_topic_descriptions_do_not_reveal_hidden_topics(guarded: Guarded) -> None:
     prefix = unique_name()
     for letter in "abc":
         await guarded.create_topic(f"{prefix}-{letter}")
@@ -285,7 +285,7 @@ async def test_pages_of_topics_do_not_tell_of_hidden_ones(guarded: Guarded) -> N
     assert [code(t.error_code) for t in (await caller.send(named)).topics] == ["NONE", REFUSED]
 
 
-async def test_answers_list_the_operations_that_are_permitted(guarded: Guarded) -> None:
+async def test_responses_list_the_permitted_operations(guarded: Guarded) -> None:
     topic = await guarded.create_topic()
     caller = guarded.newcomer()
     request = MetadataRequest(
@@ -315,7 +315,7 @@ async def test_answers_list_the_operations_that_are_permitted(guarded: Guarded) 
     assert described.authorized_operations == bit_field(GROUP_OPERATIONS)
 
 
-async def test_a_pattern_stands_for_topics_that_its_member_may_describe(guarded: Guarded) -> None:
+async def test_a_pattern_matches_only_topics_that_the_member_may_describe(guarded: Guarded) -> None:
     group, prefix = unique_name(), unique_name()
     caller = guarded.newcomer()
     await guarded.allow(
@@ -359,7 +359,7 @@ async def test_a_pattern_stands_for_topics_that_its_member_may_describe(guarded:
     assert (code(seen.error_code), seen.members) == (REFUSED, [])
 
 
-async def test_what_a_broker_forwards_is_judged_by_who_sent_it(guarded: Guarded) -> None:
+async def test_a_forwarded_request_is_authorized_for_its_sender(guarded: Guarded) -> None:
     """Not by the broker that brings it, which must be allowed to speak for others (KIP-590)."""
     client = guarded.newcomer()
     name = unique_name()
@@ -380,7 +380,7 @@ async def test_what_a_broker_forwards_is_judged_by_who_sent_it(guarded: Guarded)
     assert guarded.services.controller.image.topic(name) is not None
 
 
-async def test_log_levels_are_the_clusters_to_read_and_change(guarded: Guarded) -> None:
+async def test_log_levels_need_permissions_on_the_cluster(guarded: Guarded) -> None:
     caller = guarded.newcomer()
     read = DescribeConfigsRequest(
         resources=[

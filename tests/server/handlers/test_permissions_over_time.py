@@ -15,7 +15,7 @@ from tests.server.live import batch, fetch_request, fetch_topic, produce_request
 VERSION = 18
 
 
-async def test_a_long_poll_does_not_read_a_topic_that_was_unknown_when_it_came_and_is_denied(
+async def test_a_long_poll_does_not_read_a_denied_topic_that_was_unknown_at_first(
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path, SETTINGS) as live:

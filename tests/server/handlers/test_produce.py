@@ -56,7 +56,7 @@ async def test_records_are_acknowledged_and_read_back(client: Client, version: i
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_without_acknowledgement_nothing_is_answered(client: Client, version: int) -> None:
+async def test_with_acks_0_there_is_no_response(client: Client, version: int) -> None:
     topic = await client.create_topic()
     client.tell(produce_request(topic, {0: GOOD}, acks=0, version=version), version)
     answer = await client.produce(topic, GOOD, version=version)
@@ -64,21 +64,21 @@ async def test_without_acknowledgement_nothing_is_answered(client: Client, versi
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_other_acks_are_refused(client: Client, version: int) -> None:
+async def test_invalid_acks_are_refused(client: Client, version: int) -> None:
     topic = await client.create_topic()
     for acks in (2, -2):
         answer = await client.produce(topic, GOOD, version=version, acks=acks)
         assert (code(answer.error_code), answer.base_offset) == ("INVALID_REQUIRED_ACKS", -1)
 
 
-async def test_a_timeout_of_nothing_does_not_apply_to_the_disk(client: Client) -> None:
+async def test_a_timeout_of_zero_does_not_apply_to_the_local_sync(client: Client) -> None:
     topic = await client.create_topic()
     response = await client.send(produce_request(topic, {0: GOOD}, timeout_ms=0))
     assert response.responses[0].partition_responses[0].error_code == 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_one_bad_partition_does_not_stop_the_others(client: Client, version: int) -> None:
+async def test_a_refused_partition_does_not_affect_the_others(client: Client, version: int) -> None:
     first, second = await client.create_topic(partitions=2), await client.create_topic()
     topics = [
         produce_request(first, {1: GOOD, 0: b"garbage", 7: GOOD}, version=version),
@@ -138,7 +138,7 @@ BROKEN: dict[str, tuple[bytes | None, str]] = {
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-async def test_a_broken_batch_is_refused_and_leaves_no_trace(client: Client, broken: str) -> None:
+async def test_a_corrupt_batch_is_refused_and_not_stored(client: Client, broken: str) -> None:
     topic = await client.create_topic()
     records, expected = BROKEN[broken]
     for version in (7, 13):
@@ -148,7 +148,7 @@ async def test_a_broken_batch_is_refused_and_leaves_no_trace(client: Client, bro
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-async def test_without_acknowledgement_a_refusal_closes_the_connection(live: Live, broken: str) -> None:
+async def test_with_acks_0_a_refusal_closes_the_connection(live: Live, broken: str) -> None:
     client = await live.connect()
     topic = await client.create_topic()
     first = client.send(produce_request(topic, {0: GOOD}))
@@ -161,7 +161,7 @@ async def test_without_acknowledgement_a_refusal_closes_the_connection(live: Liv
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("codec", list(Codec))
-async def test_every_codec_is_taken_in_the_versions_that_know_it(
+async def test_every_codec_is_accepted_in_the_versions_that_have_it(
     client: Client, version: int, codec: Codec
 ) -> None:
     topic = await client.create_topic()
@@ -177,7 +177,7 @@ async def test_every_codec_is_taken_in_the_versions_that_know_it(
 
 @pytest.mark.parametrize("wanted", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("codec", list(Codec))
-async def test_a_topic_that_asks_for_a_codec_is_stored_in_it(
+async def test_a_topic_with_a_codec_stores_batches_in_that_codec(
     client: Client, codec: Codec, wanted: str
 ) -> None:
     topic = await client.create_topic(configs={"compression.type": wanted})
@@ -211,7 +211,7 @@ async def test_a_record_from_too_long_ago_is_refused(live: Live, client: Client)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_log_append_time_is_told_and_stored(live: Live, client: Client, version: int) -> None:
+async def test_log_append_time_is_returned_and_stored(live: Live, client: Client, version: int) -> None:
     topic = await client.create_topic(configs={"message.timestamp.type": "LogAppendTime"})
     before_ms = live.services.clock.now_ms()
     answer = await client.produce(topic, GOOD, version=version)
@@ -229,7 +229,7 @@ async def test_a_batch_beyond_max_message_bytes_is_too_large(client: Client, ver
     assert code(answer.error_code) == "MESSAGE_TOO_LARGE"
 
 
-async def test_a_batch_beyond_the_segment_size_is_too_large_a_list(client: Client) -> None:
+async def test_a_batch_larger_than_a_segment_gets_record_list_too_large(client: Client) -> None:
     topic = await client.create_topic(
         configs={"max.message.bytes": str(3 << 20), "segment.bytes": str(1 << 20)}
     )
@@ -238,7 +238,9 @@ async def test_a_batch_beyond_the_segment_size_is_too_large_a_list(client: Clien
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_compacted_topic_names_the_records_without_a_key(client: Client, version: int) -> None:
+async def test_a_compacted_topic_refuses_records_without_a_key_and_lists_them(
+    client: Client, version: int
+) -> None:
     topic = await client.create_topic(configs={"cleanup.policy": "compact"})
     records = build_batch([NewRecord(value=b"1"), NewRecord(key=b"k", value=b"2"), NewRecord(value=b"3")])
     answer = await client.produce(topic, records, version=version)
@@ -247,7 +249,7 @@ async def test_a_compacted_topic_names_the_records_without_a_key(client: Client,
     assert (await client.produce(topic, batch(b"v", key=b"k"), version=version)).error_code == 0
 
 
-async def test_internal_topics_are_the_brokers_own(live: Live, client: Client) -> None:
+async def test_internal_topics_refuse_records_of_clients(live: Live, client: Client) -> None:
     await client.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))  # makes the topic
     wanted = MetadataRequest(topics=[MetadataRequestTopic(name="__consumer_offsets")])
     made = one((await client.send(wanted)).topics)
@@ -271,7 +273,7 @@ async def test_a_transactional_batch_without_a_transaction_is_refused(
     assert (await client.fetch(topic)).last_stable_offset == 0
 
 
-async def test_a_plain_batch_may_come_with_a_transactional_id(client: Client) -> None:
+async def test_a_non_transactional_batch_may_have_a_transactional_id(client: Client) -> None:
     topic = await client.create_topic()
     assert (await client.produce(topic, GOOD, transactional_id="mine")).error_code == 0
 
@@ -290,7 +292,7 @@ async def test_keys_values_and_headers_are_kept_as_they_are(client: Client) -> N
     ]
 
 
-async def test_who_waits_for_a_topic_that_is_deleted_is_told(live: Live, client: Client) -> None:
+async def test_deleting_a_topic_fails_waiting_produces(live: Live, client: Client) -> None:
     """The append stands in the log, its sync has not ended, and then the topic goes."""
     topic = await client.create_topic()
     leader = live.services.replicas.leader_of(topic.name, 0)

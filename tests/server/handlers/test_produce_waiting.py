@@ -92,7 +92,7 @@ class SlowVerifier:
         return await self._real.add_partitions(transactional_id, producer, partitions)
 
 
-async def test_a_partition_that_is_led_here_only_by_the_time_others_are_verified_takes_nothing(
+async def test_a_partition_that_is_led_only_after_the_verification_of_others_stores_nothing(
     tmp_path: Path,
 ) -> None:
     """It was not made part of the transaction: its records would never be shown, and hold back all behind them."""

@@ -82,7 +82,7 @@ async def listed(client: Client) -> dict[str, str]:
 # -- offsets ----------------------------------------------------------------------------------------------
 
 
-def test_a_refused_commit_is_not_fetched_and_makes_no_group(tmp_path: Path) -> None:
+def test_a_refused_commit_is_not_fetched_and_creates_no_group(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             topic, member = await client.create_topic(partitions=2), GroupClient(client, "g")
@@ -97,7 +97,7 @@ def test_a_refused_commit_is_not_fetched_and_makes_no_group(tmp_path: Path) -> N
     run(story())
 
 
-def test_a_refused_commit_leaves_the_offset_that_was_there(tmp_path: Path) -> None:
+def test_a_refused_commit_keeps_the_previous_offset(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             topic, member = await client.create_topic(), GroupClient(client, "g")
@@ -146,7 +146,7 @@ def test_a_commit_in_a_transaction_is_stored_as_a_whole_or_not_at_all(tmp_path: 
     run(story())
 
 
-def test_a_broker_that_was_just_replaced_as_leader_neither_stores_nor_shows_offsets(tmp_path: Path) -> None:
+def test_a_replaced_leader_neither_stores_nor_returns_offsets(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             topic, member = await client.create_topic(), GroupClient(client, "g")
@@ -166,7 +166,7 @@ def test_a_broker_that_was_just_replaced_as_leader_neither_stores_nor_shows_offs
     run(story())
 
 
-def test_offsets_of_a_topic_that_was_made_again_stay_when_the_old_one_is_forgotten(tmp_path: Path) -> None:
+def test_offsets_of_a_recreated_topic_are_kept_when_those_of_the_old_one_are_deleted(tmp_path: Path) -> None:
     """As in a metadata snapshot, which tells of both at once, when somebody has committed before the groups know."""
 
     async def story() -> None:
@@ -185,7 +185,7 @@ def test_offsets_of_a_topic_that_was_made_again_stay_when_the_old_one_is_forgott
 # -- classic groups ---------------------------------------------------------------------------------------
 
 
-def test_a_static_members_refused_return_leaves_its_older_self_in_the_group(tmp_path: Path) -> None:
+def test_a_refused_rejoin_of_a_static_member_keeps_its_previous_member_id(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             old = GroupClient(client, "g")
@@ -207,7 +207,7 @@ def test_a_static_members_refused_return_leaves_its_older_self_in_the_group(tmp_
     run(story())
 
 
-def test_a_refused_join_makes_no_group(tmp_path: Path) -> None:
+def test_a_refused_join_creates_no_group(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             member = GroupClient(client, "g" * 200)
@@ -223,7 +223,7 @@ def test_a_refused_join_makes_no_group(tmp_path: Path) -> None:
 # -- KIP-848 groups ---------------------------------------------------------------------------------------
 
 
-def test_one_members_oversized_heartbeat_is_refused_and_other_groups_do_not_notice(tmp_path: Path) -> None:
+def test_an_oversized_heartbeat_is_refused_and_other_groups_are_unaffected(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path, **{"group.initial.rebalance.delay.ms": "1000"}) as (live, client):
             waiting = GroupClient(client, "g")
@@ -240,7 +240,7 @@ def test_one_members_oversized_heartbeat_is_refused_and_other_groups_do_not_noti
     run(story())
 
 
-def test_a_refused_heartbeat_leaves_the_group_as_it_was(tmp_path: Path) -> None:
+def test_a_refused_heartbeat_changes_nothing_in_the_group(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             topic, other = await client.create_topic(partitions=4), await client.create_topic()
@@ -268,7 +268,7 @@ def test_a_refused_heartbeat_leaves_the_group_as_it_was(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_classic_group_whose_change_to_the_new_protocol_is_refused_goes_on(tmp_path: Path) -> None:
+def test_a_classic_group_whose_upgrade_is_refused_continues(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             topic = await client.create_topic()
@@ -287,7 +287,7 @@ def test_a_classic_group_whose_change_to_the_new_protocol_is_refused_goes_on(tmp
 # -- share groups -----------------------------------------------------------------------------------------
 
 
-def test_a_refused_alteration_of_a_share_groups_offsets_does_not_reach_the_share_coordinator(
+def test_a_refused_offset_change_of_a_share_group_does_not_reach_the_share_coordinator(
     tmp_path: Path,
 ) -> None:
     async def story() -> None:
@@ -307,7 +307,7 @@ def test_a_refused_alteration_of_a_share_groups_offsets_does_not_reach_the_share
     run(story())
 
 
-def test_a_refused_heartbeat_leaves_a_share_group_as_it_was(tmp_path: Path) -> None:
+def test_a_refused_heartbeat_changes_nothing_in_a_share_group(tmp_path: Path) -> None:
     async def story() -> None:
         async with broker(tmp_path) as (live, client):
             topic, many = await client.create_topic(partitions=4), await client.create_topic(partitions=100)

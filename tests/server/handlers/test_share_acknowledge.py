@@ -45,7 +45,7 @@ async def test_an_acknowledgement_counts_when_it_is_answered(
     assert acquired(await member.take()) == [(3, 3, 2)]
 
 
-async def test_the_start_offset_moves_behind_complete_records(live: Live, client: Client) -> None:
+async def test_the_start_offset_moves_past_complete_records(live: Live, client: Client) -> None:
     member = await holding(live, client, 4)
     assert await member.done_with(0, 1) == 0
     state = led(live, member.group_id, member.topic).state
@@ -82,7 +82,7 @@ async def test_sessions_are_counted_across_fetches_and_acknowledgements(live: Li
         assert code(refused.error_code) == "SHARE_SESSION_NOT_FOUND"
 
 
-async def test_the_last_acknowledgement_gives_the_rest_back(live: Live, client: Client) -> None:
+async def test_closing_a_session_releases_unacknowledged_records(live: Live, client: Client) -> None:
     member = await holding(live, client, 3)
     response = await member.acknowledge({0: [(1, 1, [ACCEPT])]}, epoch=-1)
     assert one(response.responses[0].partitions).error_code == 0
@@ -105,7 +105,7 @@ async def test_the_last_acknowledgement_gives_the_rest_back(live: Live, client: 
     ],
     ids=["backwards", "out of order", "without a type", "too few types", "unknown", "negative", "a renewal"],
 )
-async def test_acknowledgements_that_make_no_sense_are_refused_and_change_nothing(
+async def test_invalid_acknowledgements_are_refused_and_change_nothing(
     live: Live, client: Client, batches: Sequence[tuple[int, int, Sequence[int]]]
 ) -> None:
     member = await holding(live, client, 3)
@@ -146,7 +146,7 @@ async def test_an_answer_names_no_leader_unless_another_broker_leads(live: Live,
         assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (-1, -1)
 
 
-async def test_a_request_without_a_proper_member_is_refused(client: Client) -> None:
+async def test_a_request_without_a_valid_member_is_refused(client: Client) -> None:
     for member_id in ("", "m" * 37):
         request = ShareAcknowledgeRequest(group_id="g", member_id=member_id)
         assert code((await client.send(request)).error_code) == "INVALID_REQUEST"

@@ -67,14 +67,14 @@ async def test_records_are_locked_for_the_member_that_gets_them(
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
-async def test_records_go_out_as_they_came(live: Live, client: Client, codec: Codec) -> None:
+async def test_records_are_returned_unchanged(live: Live, client: Client, codec: Codec) -> None:
     topic = await client.create_topic(configs={"compression.type": codec.name.lower()} if codec else None)
     await client.produce(topic, batch(b"one", b"two", codec=codec))
     member = Member(client, await prepared(live, topic), topic)
     assert values_in(await member.take()) == [b"one", b"two"]
 
 
-async def test_groups_do_not_know_of_each_other(live: Live, client: Client) -> None:
+async def test_groups_are_independent_of_each_other(live: Live, client: Client) -> None:
     topic = await filled(client, 3)
     for _ in range(2):
         member = Member(client, await prepared(live, topic), topic)
@@ -115,9 +115,7 @@ async def test_only_batches_with_acquired_records_are_sent(live: Live, client: C
     assert (acquired(data), offsets_in(data)) == ([(6, 7, 1)], [6, 7])
 
 
-async def test_a_limit_of_records_is_kept_to_the_record_where_that_is_wanted(
-    live: Live, client: Client
-) -> None:
+async def test_the_strict_record_limit_is_exact(live: Live, client: Client) -> None:
     topic = await filled(client, 10)
     member = Member(client, await prepared(live, topic), topic)
     data = await member.take(max_records=3, share_acquire_mode=1)
@@ -148,14 +146,14 @@ async def test_a_fetch_without_records_returns_at_once(live: Live, client: Clien
     assert partitions_of(await member.fetch(**limits)) == {}
 
 
-async def test_a_batch_larger_than_the_limit_is_given_whole(live: Live, client: Client) -> None:
+async def test_a_batch_larger_than_the_limit_is_returned_whole(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"v" * 5000))
     member = Member(client, await prepared(live, topic), topic)
     assert acquired(await member.take(max_bytes=100)) == [(0, 0, 1)]
 
 
-async def test_a_partition_that_gave_records_waits_for_the_others(live: Live, client: Client) -> None:
+async def test_partitions_take_turns_to_return_records(live: Live, client: Client) -> None:
     topic = await client.create_topic(partitions=3)
     for partition in range(3):
         for _ in range(3):
@@ -173,7 +171,7 @@ async def test_a_partition_that_gave_records_waits_for_the_others(live: Live, cl
 # -- sessions
 
 
-async def test_an_incremental_answer_carries_only_news(live: Live, client: Client) -> None:
+async def test_an_incremental_response_has_only_changed_partitions(live: Live, client: Client) -> None:
     topic = await filled(client, 1, partitions=3)
     member = Member(client, await prepared(live, topic, 3), topic)
     assert set(partitions_of(await member.fetch((0, 1), max_wait_ms=FOREVER_MS))) >= {0}
@@ -196,7 +194,7 @@ async def test_a_removed_partition_is_not_fetched_but_can_be_acknowledged(live: 
     assert partitions_of(await member.fetch()) == {}
 
 
-async def test_requests_out_of_order_are_refused(live: Live, client: Client) -> None:
+async def test_a_wrong_session_epoch_is_refused(live: Live, client: Client) -> None:
     topic = await filled(client, 1)
     member = Member(client, await prepared(live, topic), topic)
     assert code((await member.fetch(share_session_epoch=1)).error_code) == "SHARE_SESSION_NOT_FOUND"
@@ -208,7 +206,7 @@ async def test_requests_out_of_order_are_refused(live: Live, client: Client) -> 
     assert (await member.fetch(share_session_epoch=1)).error_code == 0
 
 
-async def test_the_last_fetch_takes_acknowledgements_and_gives_the_rest_back(
+async def test_the_final_fetch_accepts_acknowledgements_and_releases_the_rest(
     live: Live, client: Client
 ) -> None:
     topic = await filled(client, 3)
@@ -221,7 +219,7 @@ async def test_the_last_fetch_takes_acknowledgements_and_gives_the_rest_back(
     assert acquired(await other.take()) == [(0, 0, 2), (2, 2, 2)]
 
 
-async def test_a_session_does_not_begin_with_acknowledgements(live: Live, client: Client) -> None:
+async def test_a_new_session_cannot_carry_acknowledgements(live: Live, client: Client) -> None:
     topic = await filled(client, 1)
     member = Member(client, await prepared(live, topic), topic)
     answer = await member.fetch(acks={0: [(0, 0, [ACCEPT])]})
@@ -250,7 +248,7 @@ async def test_the_share_partitions_of_a_group_without_connections_end(live: Liv
     assert led(live, group_id, topic) is not partition
 
 
-async def test_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
+async def test_the_number_of_sessions_is_limited(tmp_path: Path) -> None:
     settings = {"group.share.max.share.sessions": "1", "group.share.max.size": "1"}
     async with running_broker(tmp_path, settings) as live:
         client = await live.connect()
@@ -271,7 +269,7 @@ async def test_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fields", [{"group_id": None}, {"member_id": None}, {"member_id": ""}, {"member_id": "m" * 37}]
 )
-async def test_a_request_without_a_proper_member_is_refused(client: Client, fields: dict[str, Any]) -> None:
+async def test_a_request_without_a_valid_member_is_refused(client: Client, fields: dict[str, Any]) -> None:
     request = ShareFetchRequest(**{"group_id": "g", "member_id": "m", **fields})
     assert code((await client.send(request)).error_code) == "INVALID_REQUEST"
 
@@ -328,7 +326,7 @@ async def test_a_topic_that_is_deleted_ends_the_wait(live: Live, client: Client)
     await admin.close()
 
 
-async def test_records_that_were_deleted_are_passed_over(live: Live, client: Client) -> None:
+async def test_deleted_records_are_skipped(live: Live, client: Client) -> None:
     topic = await filled(client, 2, 2)
     member = Member(client, await prepared(live, topic), topic)
     await client.send(
@@ -364,7 +362,7 @@ async def test_a_request_that_renews_fetches_nothing(live: Live, client: Client)
         assert code(refused.error_code) == "INVALID_REQUEST"
 
 
-async def test_a_client_over_its_quota_gets_and_locks_nothing(tmp_path: Path) -> None:
+async def test_a_client_over_its_quota_acquires_no_records(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live, quota(live, "consumer_byte_rate", 1000):
         client, reader = await live.connect(), await live.connect()
         topic = await client.create_topic()
@@ -381,7 +379,7 @@ async def test_a_client_over_its_quota_gets_and_locks_nothing(tmp_path: Path) ->
         await reader.close()
 
 
-async def test_share_groups_can_be_switched_off(tmp_path: Path) -> None:
+async def test_share_groups_can_be_disabled(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await filled(client, 1)

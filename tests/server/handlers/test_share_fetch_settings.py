@@ -56,7 +56,7 @@ async def test_a_group_starts_at_the_end_by_default(live: Live, client: Client) 
     assert values_in(await member.take()) == [b"new"]
 
 
-async def test_where_a_group_has_started_is_kept(live: Live, client: Client) -> None:
+async def test_the_start_offset_of_a_group_is_kept(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"old"))
     group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)
@@ -94,7 +94,9 @@ async def test_a_group_starts_at_the_configured_offset(
     assert state.start_offset == first
 
 
-async def test_a_start_by_time_is_an_error_while_no_record_is_late_enough(live: Live, client: Client) -> None:
+async def test_a_start_by_duration_is_an_error_while_no_record_is_late_enough(
+    live: Live, client: Client
+) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"x", timestamp=live.services.clock.now_ms() - HOUR_MS))
     group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)
@@ -106,7 +108,7 @@ async def test_a_start_by_time_is_an_error_while_no_record_is_late_enough(live: 
     assert values_in(await member.take()) == [b"y"]
 
 
-async def test_a_start_that_makes_no_sense_is_not_taken(client: Client) -> None:
+async def test_an_invalid_start_is_refused(client: Client) -> None:
     response = await client.send(
         IncrementalAlterConfigsRequest(
             resources=[
@@ -121,7 +123,7 @@ async def test_a_start_that_makes_no_sense_is_not_taken(client: Client) -> None:
     assert code(response.responses[0].error_code) == "INVALID_CONFIG"
 
 
-async def test_settings_may_change_while_the_group_is_at_work(live: Live, client: Client) -> None:
+async def test_settings_may_change_while_the_group_is_active(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"x"))
     member = Member(client, await prepared(live, topic), topic)
@@ -143,7 +145,7 @@ async def test_settings_may_change_while_the_group_is_at_work(live: Live, client
     assert now_ms + 14_000 <= state.next_expiry_ms <= live.services.clock.monotonic_ms() + 15_000
 
 
-async def test_a_group_that_reads_committed_records_sees_no_others(live: Live, client: Client) -> None:
+async def test_a_read_committed_group_gets_only_committed_records(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     producer = LiveProducer(client, "share-of-transactions")
     await producer.init()
@@ -163,7 +165,7 @@ async def test_a_group_that_reads_committed_records_sees_no_others(live: Live, c
     assert offsets_in(await careful.take())[0] == 4
 
 
-async def test_a_leader_that_is_replaced_while_it_reads_gives_no_aborted_records(
+async def test_a_leader_replaced_during_a_read_returns_no_aborted_records(
     live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the leader knows which records were aborted; its share partition hears later that it leads no more."""
@@ -199,7 +201,7 @@ async def test_a_leader_that_is_replaced_while_it_reads_gives_no_aborted_records
     )
 
 
-async def test_aborted_records_are_not_given_though_the_log_has_deleted_them_since_they_were_read(
+async def test_aborted_records_deleted_after_the_read_are_not_returned(
     live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = await client.create_topic()

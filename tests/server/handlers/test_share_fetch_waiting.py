@@ -61,7 +61,7 @@ async def test_a_produce_wakes_waiting_fetches(live: Live, client: Client) -> No
     await producer.close()
 
 
-async def test_a_group_that_is_ahead_of_the_log_waits_until_it_gets_there(live: Live, client: Client) -> None:
+async def test_a_group_ahead_of_the_log_waits_until_the_log_has_grown(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     member = await begun(live, client, topic, await prepared(live, topic, start_offset=3))
     polled = await poll(live, member)
@@ -87,14 +87,16 @@ async def test_a_fetch_waits_until_there_are_min_bytes(live: Live, client: Clien
     await producer.close()
 
 
-async def test_too_few_bytes_are_given_when_the_time_is_up(live: Live, client: Client) -> None:
+async def test_fewer_bytes_than_min_bytes_are_returned_after_the_wait_time(
+    live: Live, client: Client
+) -> None:
     topic = await client.create_topic()
     member = await begun(live, client, topic, await prepared(live, topic))
     await client.produce(topic, batch(b"little"))
     assert acquired(await member.take(max_wait_ms=20, min_bytes=10_000)) == [(0, 0, 1)]
 
 
-async def test_records_of_one_are_given_to_another_when_they_are_released(live: Live, client: Client) -> None:
+async def test_released_records_wake_the_fetches_of_other_members(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"x", b"y"))
     holder = await begun(live, client, topic, await prepared(live, topic))
@@ -127,7 +129,7 @@ async def test_records_with_an_expired_lock_are_delivered_to_others(tmp_path: Pa
         await other.close()
 
 
-async def test_a_full_partition_is_waited_for_and_others_are_served(tmp_path: Path) -> None:
+async def test_a_fetch_waits_for_a_full_partition_and_other_partitions_are_served(tmp_path: Path) -> None:
     async with running_broker(tmp_path, {"group.share.partition.max.record.locks": "100"}) as live:
         client, producer = await live.connect(), await live.connect()
         topic = await client.create_topic(partitions=2)
@@ -146,7 +148,7 @@ async def test_a_full_partition_is_waited_for_and_others_are_served(tmp_path: Pa
         await producer.close()
 
 
-async def test_a_client_that_goes_away_while_it_waits_gets_nothing(live: Live, client: Client) -> None:
+async def test_a_client_that_disconnects_while_waiting_acquires_nothing(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     group_id = await prepared(live, topic)
     stays = await begun(live, client, topic, group_id)
@@ -160,7 +162,7 @@ async def test_a_client_that_goes_away_while_it_waits_gets_nothing(live: Live, c
     assert polled.exception() is not None
 
 
-async def test_one_reads_of_a_share_partition_at_a_time(live: Live, client: Client) -> None:
+async def test_only_one_fetch_reads_a_share_partition_at_a_time(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"x"))
     member = await begun(live, client, topic, await prepared(live, topic))
@@ -171,7 +173,7 @@ async def test_one_reads_of_a_share_partition_at_a_time(live: Live, client: Clie
     assert acquired(await polled) == [(0, 0, 1)]
 
 
-async def test_records_that_are_on_disk_only_are_read_from_there(
+async def test_records_that_are_only_on_disk_are_read_from_disk(
     live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = await client.create_topic()

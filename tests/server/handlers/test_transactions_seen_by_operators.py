@@ -142,7 +142,7 @@ async def test_a_broker_verifies_and_adds_for_several_transactions_at_once(
     ]
 
 
-async def test_a_partition_that_does_not_exist_keeps_all_others_out(
+async def test_an_unknown_partition_refuses_all_others(
     other_broker: Client, producer: Callable[..., LiveProducer]
 ) -> None:
     topic = await other_broker.create_topic()
@@ -186,7 +186,7 @@ async def write_marker(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_a_marker_ends_the_transaction_where_it_is_written(
+async def test_a_marker_ends_the_transaction_in_its_partition(
     other_broker: Client, producer: Callable[..., LiveProducer], version: int
 ) -> None:
     topic = await other_broker.create_topic(partitions=2)
@@ -217,7 +217,7 @@ async def test_a_marker_of_an_older_producer_or_coordinator_is_refused(
     ]
 
 
-async def test_in_version_2_a_marker_that_comes_again_is_not_written_again_nor_ends_the_next_transaction(
+async def test_in_version_2_a_repeated_marker_is_not_written_and_does_not_end_the_next_transaction(
     other_broker: Client, producer: Callable[..., LiveProducer]
 ) -> None:
     topic = await other_broker.create_topic()
@@ -235,7 +235,7 @@ async def test_in_version_2_a_marker_that_comes_again_is_not_written_again_nor_e
     assert (await other_broker.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
 
 
-async def test_a_client_ends_a_transaction_as_it_stands_and_only_by_aborting_it(
+async def test_a_client_can_only_abort_the_current_transaction(
     client: Client, producer: Callable[..., LiveProducer]
 ) -> None:
     """With other epochs it would lock out the producer, or the coordinator."""
@@ -254,7 +254,7 @@ async def test_a_client_ends_a_transaction_as_it_stands_and_only_by_aborting_it(
     assert await write_marker(client, mine, topic, 0, epoch=0, is_commit=False) == ["INVALID_PRODUCER_EPOCH"]
 
 
-async def test_the_markers_of_a_request_are_all_appended_before_one_of_them_is_waited_for(
+async def test_all_markers_of_a_request_are_appended_before_waiting_for_any(
     live: Live,
     other_broker: Client,
     producer: Callable[..., LiveProducer],

@@ -91,7 +91,7 @@ async def test_offsets_count_when_their_transaction_commits_and_not_when_it_abor
     assert await committed(client, group_id, topic) == 5
 
 
-async def test_a_consumer_that_asks_for_stable_offsets_waits_for_the_transaction(
+async def test_a_fetch_of_stable_offsets_waits_for_the_transaction(
     live: Live, client: Client, producer: Callable[..., LiveProducer]
 ) -> None:
     topic, group_id = await client.create_topic(), await new_group(client)
@@ -154,7 +154,7 @@ async def test_every_version_commits_offsets(
     assert await committed(client, group_id, topic) == 5
 
 
-async def test_a_member_of_a_generation_that_is_over_cannot_commit(
+async def test_a_member_of_an_old_generation_cannot_commit(
     client: Client, producer: Callable[..., LiveProducer]
 ) -> None:
     topic, group_id = await client.create_topic(), await new_group(client)
@@ -175,7 +175,7 @@ async def test_a_fenced_producer_commits_no_offsets(
     assert await committed(client, group_id, topic) == -1
 
 
-async def test_offsets_of_an_unknown_partition_are_refused_and_the_rest_taken(
+async def test_offsets_of_an_unknown_partition_are_refused_and_the_others_stored(
     client: Client, producer: Callable[..., LiveProducer]
 ) -> None:
     group_id = await new_group(client)

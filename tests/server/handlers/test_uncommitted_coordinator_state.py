@@ -78,7 +78,7 @@ class Held:
         self.says(isr=(1,))
 
 
-def test_groups_are_described_and_listed_when_what_is_told_is_committed(tmp_path: Path) -> None:
+def test_groups_are_described_and_listed_once_their_state_is_committed(tmp_path: Path) -> None:
     async def story() -> None:
         async with running_broker(tmp_path, SETTINGS) as live:
             client, asking = await live.connect(), await live.connect()
@@ -100,7 +100,7 @@ def test_groups_are_described_and_listed_when_what_is_told_is_committed(tmp_path
     run(story())
 
 
-def test_members_of_the_new_protocols_are_described_when_they_are_committed(tmp_path: Path) -> None:
+def test_members_of_the_new_protocols_are_described_once_they_are_committed(tmp_path: Path) -> None:
     async def story() -> None:
         async with running_broker(tmp_path, SETTINGS) as live:
             client, asking = await live.connect(), await live.connect()
@@ -125,7 +125,7 @@ def test_members_of_the_new_protocols_are_described_when_they_are_committed(tmp_
     run(story())
 
 
-def test_transactions_are_described_and_listed_when_what_is_told_is_committed(tmp_path: Path) -> None:
+def test_transactions_are_described_and_listed_once_their_state_is_committed(tmp_path: Path) -> None:
     async def story() -> None:
         async with running_broker(tmp_path, SETTINGS) as live:
             client, asking = await live.connect(), await live.connect()
@@ -147,7 +147,7 @@ def test_transactions_are_described_and_listed_when_what_is_told_is_committed(tm
     run(story())
 
 
-def test_a_classic_member_that_leaves_a_group_of_the_new_protocol_is_answered_when_that_is_committed(
+def test_a_classic_member_leaving_a_consumer_group_is_answered_once_that_is_committed(
     tmp_path: Path,
 ) -> None:
     async def story() -> None:
@@ -166,7 +166,7 @@ def test_a_classic_member_that_leaves_a_group_of_the_new_protocol_is_answered_wh
     run(story())
 
 
-def test_an_offset_is_told_with_the_id_of_the_topic_that_it_was_looked_up_for(tmp_path: Path) -> None:
+def test_an_offset_is_returned_with_the_topic_id_that_it_was_looked_up_for(tmp_path: Path) -> None:
     async def story() -> None:
         async with running_broker(tmp_path, SETTINGS) as live:
             client, asking = await live.connect(), await live.connect()

@@ -32,7 +32,9 @@ async def update(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_level_goes_down_when_that_is_meant_and_up_again(client: Client, version: int) -> None:
+async def test_a_level_is_lowered_by_an_explicit_downgrade_and_raised_again(
+    client: Client, version: int
+) -> None:
     before = await level(client)
     lowered = await update(client, before - 1, version, upgrade_type=2)
     assert (lowered.error_code, lowered.error_message) == (0, None)
@@ -43,7 +45,7 @@ async def test_a_level_goes_down_when_that_is_meant_and_up_again(client: Client,
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_level_that_is_lower_by_mistake_or_unknown_is_refused(client: Client, version: int) -> None:
+async def test_an_unknown_level_or_an_implicit_downgrade_is_refused(client: Client, version: int) -> None:
     before = await level(client)
     for wrong in (before - 1, 99):
         refused = await update(client, wrong, version)
@@ -55,7 +57,7 @@ async def test_a_level_that_is_lower_by_mistake_or_unknown_is_refused(client: Cl
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
-async def test_a_trial_changes_nothing(client: Client, version: int) -> None:
+async def test_validate_only_changes_nothing(client: Client, version: int) -> None:
     before = await level(client)
     assert (await update(client, before - 1, version, upgrade_type=2, validate_only=True)).error_code == 0
     assert await level(client) == before

@@ -24,7 +24,7 @@ async def values(live: Live) -> dict[str, float]:
     return found
 
 
-async def test_what_is_produced_and_fetched_is_counted_by_api_and_by_partition(
+async def test_produced_and_fetched_bytes_are_counted_by_api_and_by_partition(
     live: Live, client: Client
 ) -> None:
     topic = await client.create_topic()
@@ -46,7 +46,7 @@ async def test_what_is_produced_and_fetched_is_counted_by_api_and_by_partition(
     assert grown("penstock_log_flush_duration_seconds_count") >= 1
 
 
-async def test_the_lag_of_a_share_group_counts_what_is_done_with_behind_its_start(
+async def test_the_lag_of_a_share_group_excludes_complete_records_after_its_start(
     live: Live, client: Client
 ) -> None:
     topic = await client.create_topic()
@@ -61,7 +61,7 @@ async def test_the_lag_of_a_share_group_counts_what_is_done_with_behind_its_star
     assert (found[f"penstock_share_group_start_offset{of}"], found[f"penstock_group_lag{of}"]) == (1, 2)
 
 
-async def test_what_members_of_share_groups_hold_is_counted(live: Live, client: Client) -> None:
+async def test_records_acquired_in_share_groups_are_counted(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"a", b"b", b"c"))
     member = Member(client, await prepared(live, topic), topic)
@@ -73,7 +73,7 @@ async def test_what_members_of_share_groups_hold_is_counted(live: Live, client: 
     assert after[f"penstock_share_in_flight_records{of}"] == 3
 
 
-async def test_the_lag_of_a_group_is_what_it_has_not_consumed(live: Live, client: Client) -> None:
+async def test_the_lag_of_a_group_counts_unconsumed_records(live: Live, client: Client) -> None:
     topic, group = await client.create_topic(), unique_name()
     await client.produce(topic, batch(*[b"x"] * 5))
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=2)
@@ -85,7 +85,7 @@ async def test_the_lag_of_a_group_is_what_it_has_not_consumed(live: Live, client
     assert (found[f"penstock_group_committed_offset{of}"], found[f"penstock_group_lag{of}"]) == (2, 3)
 
 
-async def test_a_node_tells_its_part_in_the_cluster(live: Live, client: Client) -> None:
+async def test_a_node_reports_its_role_in_the_cluster(live: Live, client: Client) -> None:
     found = await values(live)
     assert found["penstock_ready"] == 1
     assert found["penstock_controller_active"] == 1

@@ -34,7 +34,7 @@ from tests.server.secured_listeners.secured import (
 )
 
 
-async def test_before_the_login_versions_are_told_and_nothing_else(secured: Secured) -> None:
+async def test_before_the_login_only_api_versions_is_served(secured: Secured) -> None:
     async with secured.connected("SASL_PLAINTEXT") as client:
         assert (await client.send(SOFTWARE)).error_code == 0
         with pytest.raises(ConnectionError):
@@ -54,7 +54,7 @@ async def test_plain_logs_in_with_every_version_of_sasl_authenticate(secured: Se
         assert Principal("alice") in secured.principals("SASL_PLAINTEXT")
 
 
-async def test_the_old_handshake_is_followed_by_bare_tokens(secured: Secured) -> None:
+async def test_after_the_v0_handshake_tokens_come_without_a_header(secured: Secured) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", secured.port("SASL_PLAINTEXT"))
     writer.write(frame_of(SaslHandshakeRequest(mechanism="PLAIN"), 0))
     await read_answer(reader)
@@ -66,7 +66,7 @@ async def test_the_old_handshake_is_followed_by_bare_tokens(secured: Secured) ->
     writer.close()
 
 
-async def test_a_wrong_password_is_refused_without_a_hint_and_ends_the_connection(secured: Secured) -> None:
+async def test_a_wrong_password_is_refused_without_a_hint_and_closes_the_connection(secured: Secured) -> None:
     failed = secured.counts("SASL_PLAINTEXT").failed_logins
     messages = set()
     for token in (b"\0alice\0wrong", b"\0nobody\0wrong"):
@@ -80,7 +80,7 @@ async def test_a_wrong_password_is_refused_without_a_hint_and_ends_the_connectio
     assert secured.counts("SASL_PLAINTEXT").failed_logins == failed + 2
 
 
-async def test_logins_and_handshakes_are_told_to_prometheus(secured: Secured) -> None:
+async def test_logins_and_handshakes_are_counted_in_the_metrics(secured: Secured) -> None:
     login = ("PLAIN", "alice", "alice-secret")
     async with secured.connected("SASL_SSL", secured.tls(), login):
         pass
@@ -89,7 +89,7 @@ async def test_logins_and_handshakes_are_told_to_prometheus(secured: Secured) ->
         assert re.search(rf'{name}{{listener="SASL_SSL",outcome="success"}} [1-9]', told)
 
 
-async def test_requests_sent_behind_a_failing_login_are_not_answered(secured: Secured) -> None:
+async def test_requests_pipelined_after_a_failed_login_are_not_answered(secured: Secured) -> None:
     async with secured.connected("SASL_PLAINTEXT") as client:
         await client.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
         login = client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0wrong"))
@@ -100,14 +100,14 @@ async def test_requests_sent_behind_a_failing_login_are_not_answered(secured: Se
                 await each
 
 
-async def test_requests_sent_behind_a_good_login_are_answered(secured: Secured) -> None:
+async def test_requests_pipelined_after_a_successful_login_are_answered(secured: Secured) -> None:
     async with secured.connected("SASL_PLAINTEXT") as client:
         client.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
         client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0alice-secret"))
         assert (await client.send(MetadataRequest())).cluster_id
 
 
-async def test_a_mechanism_that_is_not_offered_is_told_which_are(secured: Secured) -> None:
+async def test_an_unsupported_mechanism_is_answered_with_the_supported_ones(secured: Secured) -> None:
     async with secured.connected("SASL_PLAINTEXT") as client:
         answer = await client.send(SaslHandshakeRequest(mechanism="GSSAPI"), 1)
         assert answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
@@ -115,7 +115,7 @@ async def test_a_mechanism_that_is_not_offered_is_told_which_are(secured: Secure
         await is_ended(client)
 
 
-async def test_a_login_where_none_is_asked_for_is_an_illegal_state(secured: Secured) -> None:
+async def test_a_login_on_a_listener_without_sasl_is_an_illegal_state(secured: Secured) -> None:
     async with secured.connected("PLAINTEXT") as client:
         handshake = await client.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
         assert handshake.error_code == ErrorCode.ILLEGAL_SASL_STATE
@@ -124,7 +124,7 @@ async def test_a_login_where_none_is_asked_for_is_an_illegal_state(secured: Secu
         assert (await client.send(MetadataRequest())).cluster_id
 
 
-async def test_a_second_login_where_logins_hold_for_ever_is_an_illegal_state(secured: Secured) -> None:
+async def test_a_reauthentication_of_a_login_without_expiry_is_an_illegal_state(secured: Secured) -> None:
     login = ("PLAIN", "alice", "alice-secret")
     async with secured.connected("SASL_PLAINTEXT", login=login) as client:
         answer = await client.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
@@ -132,7 +132,7 @@ async def test_a_second_login_where_logins_hold_for_ever_is_an_illegal_state(sec
         assert (await client.send(MetadataRequest())).cluster_id
 
 
-async def test_before_the_login_frames_are_small_and_after_it_as_large_as_anywhere(secured: Secured) -> None:
+async def test_the_frame_size_limit_is_lower_before_the_login(secured: Secured) -> None:
     names = [MetadataRequestTopic(name=f"no-such-topic-{n:04}") for n in range(RECEIVE_BYTES_MAX // 16)]
     large = MetadataRequest(topics=names, allow_auto_topic_creation=False)
     assert len(frame_of(large)) > RECEIVE_BYTES_MAX
@@ -143,7 +143,7 @@ async def test_before_the_login_frames_are_small_and_after_it_as_large_as_anywhe
         assert len((await client.send(large)).topics) == len(names)
 
 
-async def test_json_lines_are_not_spoken_where_a_login_is_asked_for(
+async def test_json_lines_are_refused_on_a_listener_with_logins(
     runner: asyncio.Runner, tmp_path: Path
 ) -> None:
     from penstock.gateway.dialects import dialects  # the broker of the command has it, that of tests has not
@@ -190,7 +190,7 @@ async def test_no_secret_reaches_a_log(secured: Secured, caplog: pytest.LogCaptu
         ("SASL_PLAINTEXT://127.0.0.1:0", "PLAIN", False),
     ],
 )
-def test_logins_that_can_be_read_on_their_way_are_warned_of(
+def test_a_listener_with_logins_in_plaintext_logs_a_warning(
     caplog: pytest.LogCaptureFixture, listener: str, mechanisms: str, is_told: bool
 ) -> None:
     settings = {

@@ -47,7 +47,7 @@ async def test_a_user_is_added_described_logs_in_and_is_removed(secured: Secured
             assert (await client.send(MetadataRequest())).cluster_id  # who is in stays in
 
 
-async def test_users_that_cannot_be_described_are_told_why(secured: Secured) -> None:
+async def test_users_that_cannot_be_described_get_an_error(secured: Secured) -> None:
     async with secured.connected("PLAINTEXT") as admin:
         await admin.send(AlterUserScramCredentialsRequest(upsertions=[upsertion("dave"), upsertion("erin")]))
         names = [UserName(name=each) for each in ("dave", "nobody", "erin", "erin")]

@@ -25,7 +25,7 @@ from tests.server.secured_listeners.secured import (
 )
 
 
-async def test_tls_needs_no_certificate_of_clients_unless_it_is_asked_for(secured: Secured) -> None:
+async def test_client_certificates_are_required_only_if_configured(secured: Secured) -> None:
     async with secured.connected("SSL", secured.tls()) as client:
         assert (await client.send(MetadataRequest())).cluster_id
         assert secured.principals("SSL") == [ANONYMOUS]
@@ -34,13 +34,13 @@ async def test_tls_needs_no_certificate_of_clients_unless_it_is_asked_for(secure
             await client.send(MetadataRequest())
 
 
-async def test_the_name_of_a_certificate_is_made_by_the_listeners_rules(secured: Secured) -> None:
+async def test_the_principal_of_a_certificate_follows_the_listeners_mapping_rules(secured: Secured) -> None:
     async with secured.connected("MUTUAL", secured.tls("alice")) as client:
         assert (await client.send(MetadataRequest())).cluster_id
         assert secured.principals("MUTUAL") == [Principal("ALICE")]
 
 
-async def test_a_certificate_that_no_rule_fits_is_not_let_in(secured: Secured) -> None:
+async def test_a_certificate_that_matches_no_rule_is_refused(secured: Secured) -> None:
     with pytest.raises((ssl.SSLError, ConnectionError)):
         async with secured.connected("MUTUAL", secured.tls("007")) as client:
             await client.send(MetadataRequest())
@@ -53,7 +53,7 @@ async def test_a_login_over_tls_names_the_user(secured: Secured) -> None:
         assert secured.principals("SASL_SSL") == [Principal("alice")]
 
 
-async def test_a_login_that_runs_out_tells_when_and_is_renewed_on_its_connection(secured: Secured) -> None:
+async def test_a_login_reports_its_lifetime_and_is_renewed_on_its_connection(secured: Secured) -> None:
     async with secured.connected("SASL_SSL", secured.tls()) as client:
         for _ in range(2):
             assert (await client.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)).error_code == 0
@@ -63,7 +63,7 @@ async def test_a_login_that_runs_out_tells_when_and_is_renewed_on_its_connection
 
 
 @pytest.mark.parametrize("sent", [b"\x00\x00\x00\x10" + bytes(16), b"GET / HTTP/1.0\r\n\r\n"])
-async def test_who_does_not_speak_tls_is_counted_and_told_in_one_line(
+async def test_a_failed_tls_handshake_is_counted_and_logged_in_one_line(
     secured: Secured, caplog: pytest.LogCaptureFixture, sent: bytes
 ) -> None:
     failed = secured.counts("SSL").failed_tls_handshakes
@@ -78,9 +78,7 @@ async def test_who_does_not_speak_tls_is_counted_and_told_in_one_line(
     assert secured.principals("SSL") == []
 
 
-async def test_a_port_that_is_only_looked_at_is_not_worth_a_line(
-    secured: Secured, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_port_scan_is_not_logged(secured: Secured, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         _, writer = await asyncio.open_connection("127.0.0.1", secured.port("SSL"))
         writer.close()
@@ -88,7 +86,7 @@ async def test_a_port_that_is_only_looked_at_is_not_worth_a_line(
     assert caplog.records == []
 
 
-async def test_a_handshake_counts_as_a_connection_until_it_is_one(secured: Secured) -> None:
+async def test_a_handshake_in_progress_counts_as_a_connection(secured: Secured) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", secured.port("SSL"))
     await until(lambda: len(secured.principals("SSL")) == 1)
     async with secured.connected("SSL", secured.tls()):
@@ -126,7 +124,7 @@ async def certificate_shown(secured: Secured, listener: str) -> str:
         return str(tls.getpeercert()["serialNumber"])
 
 
-async def test_a_new_file_is_used_by_new_connections_and_a_bad_one_is_not(
+async def test_new_connections_use_a_changed_certificate_file_unless_it_is_invalid(
     secured: Secured, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = secured.directory / "broker.pem"
@@ -146,7 +144,7 @@ async def test_a_new_file_is_used_by_new_connections_and_a_bad_one_is_not(
     AUTHORITY.issue().write(path)
 
 
-async def test_a_new_place_of_the_key_is_used_when_the_setting_is_altered(secured: Secured) -> None:
+async def test_a_changed_key_path_applies_when_the_setting_is_altered(secured: Secured) -> None:
     other = AUTHORITY.issue().write(secured.directory / "other.pem")
     before = await certificate_shown(secured, "MUTUAL")
     change = AlterableConfig(name="listener.name.mutual.ssl.keystore.location", value=str(other))
@@ -176,7 +174,7 @@ async def test_a_new_place_of_the_key_is_used_when_the_setting_is_altered(secure
         ),
     ],
 )
-async def test_a_broker_whose_settings_are_not_enough_does_not_start_and_says_what_is_missing(
+async def test_a_broker_with_incomplete_settings_does_not_start_and_names_the_missing_one(
     tmp_path: Path, settings: dict[str, str], reason: str
 ) -> None:
     with pytest.raises(StartFailed, match=reason):

@@ -18,37 +18,37 @@ from tests.share.partition.partitions import (
 LIMITED = AcquireMode.RECORD_LIMIT
 
 
-def test_new_records_are_given_with_a_delivery_count_of_one() -> None:
+def test_new_records_are_acquired_with_a_delivery_count_of_one() -> None:
     partition = new()
     assert fetch(partition, "a", (0, 4), (5, 9)) == [(0, 9, 1)]
     assert (partition.start_offset, partition.end_offset, partition.next_fetch_offset) == (0, 9, 10)
 
 
-def test_nothing_is_given_when_nothing_was_read_or_wanted() -> None:
+def test_nothing_is_acquired_when_nothing_was_read_or_requested() -> None:
     partition = new()
     assert fetch(partition, "a") == []
     assert fetch(partition, "a", (0, 4), records_max=0) == []
     assert partition.records() == []
 
 
-def test_batches_are_as_large_as_wished_and_end_where_record_batches_end() -> None:
+def test_acquired_batches_have_the_requested_size_and_end_at_record_batches() -> None:
     partition = new()
     acquired = fetch(partition, "a", (0, 4), (5, 9), (10, 14), (15, 19), batch_size=7)
     assert acquired == [(0, 9, 1), (10, 19, 1)]
 
 
-def test_a_batch_has_a_record_at_least_whatever_size_is_wished() -> None:
+def test_an_acquired_batch_has_at_least_one_record_whatever_size_is_requested() -> None:
     partition = new()
     assert fetch(partition, "a", (0, 0), (1, 2), batch_size=0) == [(0, 0, 1), (1, 2, 1)]
 
 
-def test_a_record_batch_is_given_whole_though_fewer_records_are_wanted() -> None:
+def test_a_record_batch_is_acquired_whole_even_if_fewer_records_are_requested() -> None:
     partition = new()
     assert fetch(partition, "a", (0, 4), (5, 9), (10, 14), records_max=6) == [(0, 9, 1)]
     assert partition.next_fetch_offset == 10
 
 
-def test_a_record_limit_is_kept_and_the_rest_of_the_batch_goes_to_the_next_member() -> None:
+def test_a_strict_record_limit_leaves_the_rest_of_the_batch_to_the_next_member() -> None:
     partition = new()
     assert fetch(partition, "a", (0, 9), records_max=3, mode=LIMITED) == [(0, 2, 1)]
     assert partition.next_fetch_offset == 3
@@ -56,20 +56,20 @@ def test_a_record_limit_is_kept_and_the_rest_of_the_batch_goes_to_the_next_membe
     assert partition.records() == [(0, 6, ACQUIRED, 1), (7, 9, AVAILABLE, 0)]
 
 
-def test_a_record_limit_counts_records_that_are_given_again() -> None:
+def test_a_record_limit_counts_redelivered_records() -> None:
     partition = new()
     give_back(partition, "a", (0, 9), times=1)
     assert fetch(partition, "b", (0, 9), records_max=4, mode=LIMITED) == [(0, 3, 2)]
     assert partition.next_fetch_offset == 4
 
 
-def test_a_record_that_one_member_holds_is_not_given_to_another() -> None:
+def test_a_record_acquired_by_one_member_is_not_delivered_to_another() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     assert fetch(partition, "b", (0, 9), (10, 14), at=0) == [(10, 14, 1)]
 
 
-def test_released_records_are_given_again_before_new_ones_and_count_their_deliveries() -> None:
+def test_released_records_are_redelivered_before_new_ones_with_a_higher_delivery_count() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     acknowledge(partition, "a", 3, 5, RELEASE)
@@ -78,7 +78,7 @@ def test_released_records_are_given_again_before_new_ones_and_count_their_delive
     assert partition.next_fetch_offset == 20
 
 
-def test_neighbours_of_a_batch_are_given_as_one_range_only_where_their_counts_agree() -> None:
+def test_adjacent_records_are_acquired_as_one_range_only_if_their_delivery_counts_agree() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     acknowledge(partition, "a", 4, 5, RELEASE)
@@ -94,14 +94,14 @@ def test_only_the_part_of_a_batch_that_was_read_is_acquired() -> None:
     assert partition.records() == [(0, 4, AVAILABLE, 1), (5, 9, ACQUIRED, 2), (10, 14, AVAILABLE, 1)]
 
 
-def test_no_more_records_come_in_flight_than_may_be_locked() -> None:
+def test_records_in_flight_never_exceed_the_lock_limit() -> None:
     partition = new(using=settings(locks_max=10))
     assert fetch(partition, "a", (0, 4), (5, 9), (10, 14)) == [(0, 9, 1)]
     assert not partition.can_acquire
     assert fetch(partition, "b", (10, 14)) == []
 
 
-def test_records_in_flight_are_given_again_though_no_more_may_be_locked() -> None:
+def test_records_in_flight_are_redelivered_even_at_the_lock_limit() -> None:
     partition = new(using=settings(locks_max=10))
     fetch(partition, "a", (0, 9))
     acknowledge(partition, "a", 5, 6, RELEASE)
@@ -110,7 +110,7 @@ def test_records_in_flight_are_given_again_though_no_more_may_be_locked() -> Non
     assert partition.end_offset == 9
 
 
-def test_done_records_count_as_in_flight_until_the_start_offset_has_passed_them() -> None:
+def test_complete_records_count_as_in_flight_until_the_start_offset_has_passed_them() -> None:
     partition = new(using=settings(locks_max=10))
     fetch(partition, "a", (0, 9))
     acknowledge(partition, "a", 5, 9, ACCEPT)
@@ -119,7 +119,7 @@ def test_done_records_count_as_in_flight_until_the_start_offset_has_passed_them(
     assert partition.can_acquire
 
 
-def test_records_in_doubt_are_not_given() -> None:
+def test_records_with_a_pending_state_write_are_not_delivered() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     change = ask(partition, "a", 0, 4, RELEASE)
@@ -143,12 +143,12 @@ def test_the_start_offset_follows_the_first_record_that_the_log_has() -> None:
     assert partition.start_offset == 7
 
 
-def test_a_record_batch_that_begins_before_the_start_offset_is_given_from_there() -> None:
+def test_a_record_batch_that_begins_before_the_start_offset_is_acquired_from_there() -> None:
     partition = new(start=5)
     assert fetch(partition, "a", (0, 9)) == [(5, 9, 1)]
 
 
-def test_aborted_records_are_archived_and_the_others_given() -> None:
+def test_aborted_records_are_archived_and_the_others_acquired() -> None:
     partition = new()
     acquired = fetch(partition, "a", (0, 4), (5, 9), (10, 10), (11, 14), aborted=[(5, 9)])
     assert acquired == [(0, 4, 1), (10, 14, 1)]
@@ -164,13 +164,13 @@ def test_aborted_records_before_the_start_offset_are_not_counted() -> None:
     assert (partition.start_offset, partition.delivery_complete_count) == (10, 0)
 
 
-def test_a_fetch_that_finds_only_aborted_records_moves_on_behind_them() -> None:
+def test_a_fetch_that_finds_only_aborted_records_continues_after_them() -> None:
     partition = new(using=settings(locks_max=10))
     assert fetch(partition, "a", (0, 9), aborted=[(0, 9)]) == []
     assert (partition.start_offset, partition.can_acquire) == (10, True)
 
 
-def test_records_delivered_often_come_in_half_the_size_each_time() -> None:
+def test_the_batch_size_is_halved_with_each_further_delivery() -> None:
     """KIP-1240: from half of the limit on; here 3 of 6."""
     partition = new(using=settings(limit=6))
     give_back(partition, "a", (0, 15), times=2)
@@ -181,31 +181,31 @@ def test_records_delivered_often_come_in_half_the_size_each_time() -> None:
     assert fetch(partition, "a", (0, 15)) == [(0, 3, 5)]
 
 
-def test_a_record_is_alone_in_its_last_delivery() -> None:
+def test_the_last_delivery_of_a_record_contains_only_that_record() -> None:
     partition = new((0, 9, AVAILABLE, 4), start=0)
     assert fetch(partition, "a", (0, 9), (10, 19)) == [(0, 0, 5)]
     assert fetch(partition, "a", (0, 9), (10, 19)) == [(1, 1, 5)]
 
 
-def test_records_before_one_in_its_last_delivery_are_given_without_it() -> None:
+def test_records_before_one_in_its_last_delivery_are_acquired_without_it() -> None:
     partition = new((0, 4, AVAILABLE, 1), (5, 9, AVAILABLE, 4), start=0)
     assert fetch(partition, "a", (0, 9)) == [(0, 4, 2)]
     assert fetch(partition, "a", (0, 9)) == [(5, 5, 5)]
 
 
-def test_records_before_one_in_its_last_delivery_are_given_without_it_though_they_are_of_one_batch() -> None:
+def test_records_before_one_in_its_last_delivery_are_acquired_without_it_even_in_one_batch() -> None:
     partition = new(using=settings(limit=3))
     give_back(partition, "a", (0, 4), (5, 9), times=1)
     give_back(partition, "a", (5, 9), times=1)
     assert fetch(partition, "a", (0, 4), (5, 9)) == [(0, 4, 2)]
 
 
-def test_at_least_one_record_is_given_however_often_it_was_delivered() -> None:
+def test_at_least_one_record_is_acquired_however_often_it_was_delivered() -> None:
     partition = new((0, 2, AVAILABLE, 7), start=0, using=settings(limit=10))
     assert fetch(partition, "a", (0, 2)) == [(0, 0, 8)]
 
 
-def test_offsets_that_the_log_never_had_are_not_given_when_their_neighbours_are_given_again() -> None:
+def test_offsets_missing_from_the_log_are_not_redelivered_with_their_neighbours() -> None:
     partition = new()
     fetch(partition, "a", (0, 4))
     fetch(partition, "a", (8, 9))
@@ -213,13 +213,13 @@ def test_offsets_that_the_log_never_had_are_not_given_when_their_neighbours_are_
     assert fetch(partition, "a", (0, 4), (8, 9)) == [(0, 4, 2), (8, 9, 2)]
 
 
-def test_records_in_their_last_delivery_are_not_alone_where_the_limit_is_two() -> None:
+def test_with_a_limit_of_two_deliveries_the_last_one_may_contain_several_records() -> None:
     partition = new(using=settings(limit=2))
     give_back(partition, "a", (0, 9), times=1)
     assert fetch(partition, "a", (0, 9)) == [(0, 9, 2)]
 
 
-def test_gaps_of_the_state_that_was_read_are_filled_in_order() -> None:
+def test_gaps_in_the_loaded_state_are_filled_in_order() -> None:
     partition = new((5, 9, ACKNOWLEDGED, 1), (15, 19, AVAILABLE, 2), start=0)
     assert partition.next_fetch_offset == 0
     assert fetch(partition, "a", (0, 9), (10, 19), (20, 24)) == [
@@ -231,7 +231,7 @@ def test_gaps_of_the_state_that_was_read_are_filled_in_order() -> None:
     assert partition.next_fetch_offset == 25
 
 
-def test_a_gap_is_filled_as_far_as_records_are_wanted() -> None:
+def test_a_gap_is_filled_up_to_the_requested_number_of_records() -> None:
     partition = new((10, 19, ACKNOWLEDGED, 1), start=0)
     assert fetch(partition, "a", (0, 4), (5, 14), (15, 19), records_max=3) == [(0, 4, 1)]
     assert partition.next_fetch_offset == 5
@@ -239,7 +239,7 @@ def test_a_gap_is_filled_as_far_as_records_are_wanted() -> None:
     assert partition.next_fetch_offset == 20
 
 
-def test_a_gap_that_was_filled_exactly_no_longer_holds_up_the_start_offset() -> None:
+def test_a_gap_that_was_filled_exactly_no_longer_blocks_the_start_offset() -> None:
     partition = new((10, 14, ACKNOWLEDGED, 1), start=0)
     assert fetch(partition, "a", (0, 9), records_max=10) == [(0, 9, 1)]
     acknowledge(partition, "a", 0, 9, ACCEPT)
@@ -255,13 +255,13 @@ def test_a_filled_gap_is_not_searched_again_when_earlier_records_are_redelivered
     assert partition.start_offset == 10
 
 
-def test_a_gap_that_is_not_in_the_log_does_not_hold_up_the_start_offset() -> None:
+def test_a_gap_that_is_not_in_the_log_does_not_block_the_start_offset() -> None:
     partition = new((10, 19, ACKNOWLEDGED, 1), start=0)
     assert fetch(partition, "a", (10, 19)) == []
     assert (partition.start_offset, partition.next_fetch_offset) == (20, 20)
 
 
-def test_rejected_and_accepted_records_are_never_given_again() -> None:
+def test_rejected_and_accepted_records_are_never_redelivered() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     acknowledge(partition, "a", 1, 2, ACCEPT)

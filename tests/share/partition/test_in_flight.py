@@ -15,11 +15,11 @@ def ends(in_flight: InFlight) -> list[list[tuple[int, int]]]:
     return [[(run.first, run.last) for run in batch.runs] for batch in in_flight.batches]
 
 
-def test_batches_stand_in_the_order_of_their_offsets() -> None:
+def test_batches_are_sorted_by_their_offsets() -> None:
     assert ends(in_flight((10, 19, AVAILABLE), (0, 4, AVAILABLE))) == [[(0, 4)], [(10, 19)]]
 
 
-def test_the_floor_is_the_last_batch_that_does_not_begin_behind_the_offset() -> None:
+def test_the_floor_is_the_last_batch_that_begins_at_or_before_the_offset() -> None:
     found = in_flight((5, 9, AVAILABLE), (10, 19, AVAILABLE))
     assert found.floor(4) is None
     assert found.floor(9) is found.batches[0]

@@ -36,7 +36,7 @@ def refusal(
     ("type_", "state"),
     [(GAP, ARCHIVED), (ACCEPT, ACKNOWLEDGED), (RELEASE, AVAILABLE), (REJECT, ARCHIVED)],
 )
-def test_an_acknowledgement_writes_the_state_that_its_type_leads_to(type_: int, state: int) -> None:
+def test_an_acknowledgement_writes_the_state_of_its_type(type_: int, state: int) -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     assert ask(partition, "a", 0, 9, type_).batches == ((0, 9, state, 1),)
@@ -66,9 +66,7 @@ def test_one_acknowledgement_may_span_several_batches() -> None:
     )
 
 
-def test_a_change_carries_the_start_offset_and_the_count_of_done_records_as_they_are_before_the_write() -> (
-    None
-):
+def test_a_write_contains_the_start_offset_and_complete_count_from_before_it() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     change = ask(partition, "a", 0, 3, ACCEPT)
@@ -87,7 +85,7 @@ def test_the_start_offset_waits_for_the_records_before() -> None:
     assert (partition.in_flight_count, partition.delivery_complete_count) == (0, 0)
 
 
-def test_the_start_offset_waits_for_a_write_that_is_still_under_way() -> None:
+def test_the_start_offset_waits_for_a_write_in_progress() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     first, second = ask(partition, "a", 0, 4, ACCEPT), ask(partition, "a", 5, 9, ACCEPT)
@@ -107,7 +105,7 @@ def test_a_write_that_failed_leaves_the_records_with_their_member() -> None:
     assert partition.start_offset == 10
 
 
-def test_a_lock_that_ran_out_during_a_write_that_failed_goes_with_the_next_expiry() -> None:
+def test_a_lock_that_expired_during_a_failed_write_is_released_at_the_next_expiry() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     change = ask(partition, "a", 0, 9, ACCEPT)
@@ -119,7 +117,7 @@ def test_a_lock_that_ran_out_during_a_write_that_failed_goes_with_the_next_expir
     assert partition.expire(LOCK_MS).batches == ((0, 9, AVAILABLE, 1),)
 
 
-def test_acknowledged_records_cannot_be_acknowledged_again_while_or_after_that_is_written() -> None:
+def test_acknowledged_records_cannot_be_acknowledged_again_during_or_after_the_write() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     change = ask(partition, "a", 5, 9, ACCEPT)
@@ -150,7 +148,7 @@ def test_an_unknown_type_is_an_invalid_request() -> None:
     assert refusal(partition, "a", (0, 1, [-1])) is ErrorCode.INVALID_REQUEST
 
 
-def test_acknowledgements_are_taken_all_or_none() -> None:
+def test_acknowledgements_are_applied_all_or_none() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     fetch(partition, "b", (10, 19))
@@ -160,7 +158,7 @@ def test_acknowledgements_are_taken_all_or_none() -> None:
     assert partition.delivery_complete_count == 0
 
 
-def test_offsets_before_the_start_offset_are_acknowledged_in_vain() -> None:
+def test_acknowledgements_before_the_start_offset_have_no_effect() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     partition.log_start_moved(5)
@@ -168,7 +166,7 @@ def test_offsets_before_the_start_offset_are_acknowledged_in_vain() -> None:
     assert ask(partition, "a", 0, 9, ACCEPT).batches == ((5, 9, ACKNOWLEDGED, 1),)
 
 
-def test_batches_before_the_start_offset_do_not_stand_in_the_way_of_an_acknowledgement() -> None:
+def test_batches_before_the_start_offset_do_not_prevent_an_acknowledgement() -> None:
     partition = new()
     fetch(partition, "b", (0, 4))
     fetch(partition, "a", (5, 9))
@@ -194,7 +192,7 @@ def test_a_renewed_lock_lasts_from_the_renewal_and_nothing_is_written() -> None:
     assert partition.next_expiry_ms == LOCK_MS + 10
 
 
-def test_a_renewed_lock_is_kept_apart_from_its_neighbours() -> None:
+def test_a_renewed_lock_is_not_merged_with_its_neighbours() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     ask(partition, "a", 0, 4, RENEW, now_ms=10)
@@ -202,7 +200,7 @@ def test_a_renewed_lock_is_kept_apart_from_its_neighbours() -> None:
     assert partition.expire(LOCK_MS).batches == ((5, 8, AVAILABLE, 1),)
 
 
-def test_members_that_share_a_batch_hold_their_own_part_of_it() -> None:
+def test_members_that_share_a_batch_each_hold_their_own_records() -> None:
     partition = new()
     fetch(partition, "a", (0, 9), records_max=5, mode=AcquireMode.RECORD_LIMIT)
     fetch(partition, "b", (0, 9), records_max=5, mode=AcquireMode.RECORD_LIMIT)
@@ -210,7 +208,7 @@ def test_members_that_share_a_batch_hold_their_own_part_of_it() -> None:
     assert partition.release("b").batches == ((5, 9, AVAILABLE, 1),)
 
 
-def test_a_release_in_doubt_is_kept_apart_from_one_that_is_written() -> None:
+def test_a_pending_release_is_not_merged_with_a_written_one() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     written, in_doubt = ask(partition, "a", 0, 4, RELEASE), ask(partition, "a", 5, 9, RELEASE)
@@ -220,7 +218,7 @@ def test_a_release_in_doubt_is_kept_apart_from_one_that_is_written() -> None:
     assert partition.release("a").batches == ((5, 9, AVAILABLE, 1),)
 
 
-def test_two_changes_in_doubt_are_kept_apart() -> None:
+def test_two_pending_changes_are_not_merged() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     written, failed, other = (ask(partition, "a", first, first + 2, RELEASE) for first in (0, 3, 6))
@@ -291,7 +289,7 @@ def test_the_next_expiry_is_that_of_the_oldest_lock_left() -> None:
     assert partition.next_expiry_ms == LOCK_MS + 7
 
 
-def test_settings_apply_from_the_next_call_on() -> None:
+def test_changed_settings_apply_to_the_next_call() -> None:
     partition = new()
     fetch(partition, "a", (0, 4))
     partition.settings = settings(limit=1, locks_max=5)

@@ -16,7 +16,7 @@ from tests.share.partition.partitions import (
 )
 
 
-def test_a_new_share_partition_begins_where_its_group_wants_to_begin() -> None:
+def test_a_new_share_partition_starts_at_its_groups_start_offset() -> None:
     partition = new()
     assert (partition.start_offset, partition.end_offset, partition.next_fetch_offset) == (0, 0, 0)
     assert partition.can_acquire
@@ -28,7 +28,7 @@ def test_a_share_partition_continues_with_the_state_of_the_previous_leader() -> 
     assert (partition.next_fetch_offset, partition.delivery_complete_count) == (15, 5)
 
 
-def test_state_of_which_everything_is_done_is_left_behind_at_once() -> None:
+def test_the_start_offset_passes_loaded_state_that_is_complete() -> None:
     partition = new((10, 14, ACKNOWLEDGED, 1), (15, 19, ARCHIVED, 3), start=10)
     assert (partition.start_offset, partition.next_fetch_offset, partition.in_flight_count) == (20, 20, 0)
 
@@ -37,12 +37,12 @@ def test_state_of_which_everything_is_done_is_left_behind_at_once() -> None:
     "batches",
     [[(4, 9, AVAILABLE, 1)], [(9, 8, AVAILABLE, 1)], [(5, 9, AVAILABLE, 1), (9, 12, AVAILABLE, 1)]],
 )
-def test_state_that_makes_no_sense_is_refused(batches: list[tuple[int, int, RecordState, int]]) -> None:
+def test_inconsistent_state_is_refused(batches: list[tuple[int, int, RecordState, int]]) -> None:
     with pytest.raises(ValueError, match="the state has records"):
         new(*batches, start=5)
 
 
-def test_the_start_offset_does_not_pass_a_gap_of_the_state_that_was_read() -> None:
+def test_the_start_offset_does_not_pass_a_gap_in_the_loaded_state() -> None:
     partition = new((0, 4, ACKNOWLEDGED, 1), (10, 14, ACKNOWLEDGED, 1), start=0)
     assert (partition.start_offset, partition.next_fetch_offset) == (5, 5)
     fetch(partition, "a", (5, 9), (10, 14))
@@ -65,7 +65,7 @@ def test_a_gap_that_was_deleted_from_the_log_is_no_longer_searched() -> None:
     assert (partition.start_offset, partition.next_fetch_offset) == (12, 12)
 
 
-def test_available_records_that_were_deleted_are_archived_and_held_ones_stay_held() -> None:
+def test_deleted_available_records_are_archived_and_acquired_ones_stay_acquired() -> None:
     partition = new()
     fetch(partition, "a", (0, 4), (5, 9), (10, 14), batch_size=5)
     acknowledge(partition, "a", 5, 9, RELEASE)
@@ -75,7 +75,7 @@ def test_available_records_that_were_deleted_are_archived_and_held_ones_stay_hel
     assert (partition.delivery_complete_count, partition.next_fetch_offset) == (0, 15)
 
 
-def test_deleted_records_that_are_given_back_are_archived() -> None:
+def test_deleted_records_that_are_released_are_archived() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     partition.log_start_moved(4)
@@ -91,7 +91,7 @@ def test_deleted_records_whose_lock_expires_are_archived() -> None:
     assert (change.start_offset, change.delivery_complete_count) == (4, 0)
 
 
-def test_a_log_start_behind_everything_in_flight_empties_it() -> None:
+def test_a_log_start_after_all_records_in_flight_removes_them() -> None:
     partition = new((0, 9, AVAILABLE, 1), start=0)
     partition.log_start_moved(50)
     assert (partition.start_offset, partition.end_offset, partition.next_fetch_offset) == (50, 50, 50)
@@ -104,9 +104,7 @@ def test_a_log_start_before_the_start_offset_changes_nothing() -> None:
     assert (partition.start_offset, partition.records()) == (5, [(5, 9, AVAILABLE, 1)])
 
 
-def test_records_released_in_doubt_and_deleted_meanwhile_stay_archived_whatever_becomes_of_the_write() -> (
-    None
-):
+def test_records_deleted_during_a_pending_release_stay_archived_whether_it_fails_or_not() -> None:
     for is_written in (True, False):
         partition = new()
         fetch(partition, "a", (0, 9))
@@ -122,7 +120,7 @@ def test_records_released_in_doubt_and_deleted_meanwhile_stay_archived_whatever_
         assert partition.records()[0] == (0, 4, ARCHIVED, 1)
 
 
-def test_the_start_offset_is_never_behind_the_log_start_though_the_records_before_are_done_later() -> None:
+def test_the_start_offset_is_never_below_the_log_start_even_if_earlier_records_complete_later() -> None:
     partition = new()
     fetch(partition, "a", (0, 9))
     partition.log_start_moved(50)
@@ -131,7 +129,7 @@ def test_the_start_offset_is_never_behind_the_log_start_though_the_records_befor
     assert (partition.start_offset, partition.next_fetch_offset) == (50, 50)
 
 
-def test_offsets_that_the_log_never_had_between_two_batches_are_passed_over() -> None:
+def test_offsets_missing_from_the_log_between_two_batches_are_skipped() -> None:
     partition = new()
     fetch(partition, "a", (0, 4))
     fetch(partition, "a", (8, 9))

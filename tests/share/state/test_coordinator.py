@@ -197,7 +197,7 @@ async def test_refused_requests_have_an_error_message(other_broker: Client) -> N
     assert (await state.summary()).start_offset == -1
 
 
-async def test_a_request_without_a_group_asks_for_nothing(other_broker: Client) -> None:
+async def test_a_request_without_a_group_has_an_empty_response(other_broker: Client) -> None:
     api = read_share_group_state
     topic = api.ReadStateData(topic_id=bytes(16), partitions=[api.PartitionData()])
 
@@ -237,7 +237,7 @@ async def test_the_state_is_restored_after_a_restart_and_the_log_is_pruned(tmp_p
         assert batches(before) == [(offset * 2, offset * 2, 2, 1) for offset in range(1, 10)]
 
 
-async def test_a_share_partition_at_rest_does_not_keep_the_log_from_being_cut(tmp_path: Path) -> None:
+async def test_an_idle_share_partition_does_not_prevent_pruning_of_the_log(tmp_path: Path) -> None:
     settings = {**SETTINGS, "share.coordinator.state.topic.num.partitions": "1"}
     settings["share.coordinator.cold.partition.snapshot.interval.ms"] = "1"
     async with running_broker(tmp_path, settings) as live, connected(live) as client:
@@ -257,7 +257,7 @@ async def test_a_share_partition_at_rest_does_not_keep_the_log_from_being_cut(tm
         assert batches(await busy.read()) == [(0, 9, 2, 1)]
 
 
-async def test_the_log_is_cut_between_batches(tmp_path: Path) -> None:
+async def test_the_log_is_pruned_at_a_batch_boundary(tmp_path: Path) -> None:
     settings = {**SETTINGS, "share.coordinator.state.topic.num.partitions": "1"}
     async with running_broker(tmp_path, settings) as live, connected(live) as client:
         states = [await a_state(client) for _ in range(4)]
@@ -304,7 +304,7 @@ class StuckDisk:
         self._may_sync.set()
 
 
-async def test_nothing_is_shown_nor_made_redundant_that_is_not_committed() -> None:
+async def test_uncommitted_state_is_neither_returned_nor_pruned() -> None:
     stuck = StuckDisk()
     async with running_broker(Path("/data"), SETTINGS, files=stuck.disk) as live, connected(live) as client:
         state = await a_state(client)

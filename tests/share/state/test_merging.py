@@ -32,7 +32,7 @@ def test_of_the_same_delivery_count_the_higher_state_counts() -> None:
     ]
 
 
-def test_neighbours_that_do_not_differ_become_one() -> None:
+def test_equal_adjacent_batches_are_merged() -> None:
     assert combined(
         StateBatch(0, 4, ACKNOWLEDGED, 1),
         StateBatch(6, 9, ACKNOWLEDGED, 1),
@@ -62,7 +62,7 @@ _steps = st.lists(st.one_of(st.lists(_batches, max_size=4), _offsets), max_size=
 
 
 @given(_steps)
-def test_every_offset_has_the_highest_that_was_laid_over_it(steps: list[list[StateBatch] | int]) -> None:
+def test_every_offset_has_the_highest_of_its_overlapping_states(steps: list[list[StateBatch] | int]) -> None:
     kept: list[StateBatch] = []
     single: dict[int, tuple[int, int]] = {}
 

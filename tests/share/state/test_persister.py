@@ -198,7 +198,7 @@ def test_retries_without_a_coordinator_end_after_some_time() -> None:
     assert play(story).asked == []
 
 
-def test_the_pauses_grow_up_to_a_bound() -> None:
+def test_the_backoff_grows_up_to_a_maximum() -> None:
     async def story(played: Played) -> None:
         asked_ms: list[float] = []
         played.refusals.extend([ErrorCode.NOT_COORDINATOR] * 20)
@@ -229,7 +229,7 @@ def test_the_coordinator_is_looked_up_before_every_retry() -> None:
     assert [whom for whom, _, _ in play(story).asked] == [ME, OTHER]
 
 
-def test_a_write_that_is_tried_again_comes_before_the_later_ones() -> None:
+def test_a_retried_write_is_sent_before_later_ones() -> None:
     async def story(played: Played) -> None:
         played.refusals.append(ErrorCode.NOT_COORDINATOR)
         writes = [played.begin_write(1, start=1)]
@@ -240,7 +240,7 @@ def test_a_write_that_is_tried_again_comes_before_the_later_ones() -> None:
     assert play(story).asked == [(ME, [1], 1), (ME, [1], 1), (ME, [2], 2)]
 
 
-def test_writes_that_gather_behind_one_go_together() -> None:
+def test_writes_queued_behind_one_are_sent_together() -> None:
     async def story(played: Played) -> None:
         played.gate = asyncio.Event()
         writes = [played.begin_write(offset, start=start) for offset, start in [(1, 0), (2, 1), (3, -1)]]
@@ -268,7 +268,7 @@ def test_a_write_that_was_sent_is_not_merged() -> None:
     assert [offsets for _, offsets, _ in play(story).asked] == [[1], [2, 3], [4], [5], []]
 
 
-def test_a_write_does_not_grow_without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merged_write_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(persister, "_BATCHES_MAX", 2)
 
     async def story(played: Played) -> None:

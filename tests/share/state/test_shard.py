@@ -117,7 +117,7 @@ def test_an_uninitialized_share_partition_is_neither_read_nor_written() -> None:
     assert scene.shard.summary(KEY) == ShareSummary(0, 0, -1, -1)
 
 
-def test_once_a_leader_has_read_the_ones_before_it_are_refused() -> None:
+def test_earlier_leaders_are_refused_after_a_new_one_has_read() -> None:
     scene = Scene()
     scene.initialize()
     scene.read(3)
@@ -179,7 +179,7 @@ def test_a_request_without_an_epoch_is_not_fenced() -> None:
         scene.write(DONE, epoch=1, leader_epoch=3)
 
 
-def test_a_leader_counts_once_it_has_read_and_not_when_it_writes() -> None:
+def test_a_read_registers_a_leader_and_a_write_does_not() -> None:
     scene = Scene()
     scene.initialize()
     scene.read(2)
@@ -200,7 +200,7 @@ def test_a_partition_that_does_not_exist_is_refused(key: SharePartitionKey) -> N
         scene.delete(key)
 
 
-def test_a_negative_partition_is_no_request() -> None:
+def test_a_negative_partition_is_refused() -> None:
     with refusal(ErrorCode.INVALID_REQUEST):
         Scene().initialize(KEY._replace(partition=-1))
 
@@ -299,7 +299,7 @@ def test_the_log_is_needed_from_the_oldest_last_snapshot_on() -> None:
     assert scene.read(0) == before
 
 
-def test_when_all_is_deleted_nothing_of_the_log_is_needed() -> None:
+def test_when_all_state_is_deleted_no_record_of_the_log_is_needed() -> None:
     scene = Scene()
     scene.initialize()
     scene.delete()
@@ -307,7 +307,7 @@ def test_when_all_is_deleted_nothing_of_the_log_is_needed() -> None:
     assert scene.shard.needed_from(len(scene.log)) == 2
 
 
-def test_only_those_whose_snapshot_is_old_get_a_new_one_and_only_once() -> None:
+def test_only_share_partitions_with_an_old_snapshot_get_a_new_one_and_only_once() -> None:
     scene = Scene()
     scene.initialize()
     scene.write(DONE)
@@ -328,7 +328,7 @@ def test_only_those_whose_snapshot_is_old_get_a_new_one_and_only_once() -> None:
     assert scene.read(0) == before
 
 
-def test_when_all_rest_no_snapshots_are_made() -> None:
+def test_no_snapshots_are_written_while_all_share_partitions_are_idle() -> None:
     scene = Scene()
     scene.initialize()
     scene.now_ms += 1000
@@ -353,7 +353,7 @@ def test_share_partitions_of_deleted_topics_are_deleted() -> None:
     assert scene.read(0) == ShareState(0, -1)
 
 
-def test_a_record_that_makes_no_sense_changes_nothing() -> None:
+def test_an_invalid_record_changes_nothing() -> None:
     scene = Scene()
     scene.initialize()
     assert scene.log[0].key is not None

@@ -57,7 +57,7 @@ def test_a_round_begins_at_a_block_and_a_torn_one_is_no_damage(
         asyncio.run(run(seed))
 
 
-def test_a_bit_that_flips_in_the_padding_of_a_round_costs_nothing() -> None:
+def test_a_flipped_bit_in_the_padding_of_a_round_loses_nothing() -> None:
     async def run() -> None:
         store = await Store.made(1)
         for value in ("second", "third"):
@@ -109,7 +109,7 @@ def refuse_nothing(_patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("has_ring", [True, False])
 @pytest.mark.parametrize("refuse", [refuse_nothing, refuse_direct_writes, refuse_while_full])
-def test_however_rounds_are_written_a_crash_leaves_all_that_was_acknowledged(
+def test_acknowledged_records_survive_a_crash_however_rounds_are_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     refuse: Callable[[pytest.MonkeyPatch], None],

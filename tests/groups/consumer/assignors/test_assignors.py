@@ -33,13 +33,13 @@ def moved(members: list[MemberSpec], made: TargetAssignments) -> int:
     return sum(1 for place, name in after.items() if before.get(place, name) != name)
 
 
-def test_uniform_shares_evenly() -> None:
+def test_uniform_distributes_partitions_evenly() -> None:
     made = uniform.assign([spec("m1", A, B), spec("m2", A, B), spec("m3", A, B)], {A: 5, B: 3})
 
     assert sorted(sizes(made).values()) == [2, 3, 3]
 
 
-def test_uniform_gives_parts_of_the_same_numbers() -> None:
+def test_uniform_assigns_partitions_of_the_same_numbers() -> None:
     made = uniform.assign([spec("m1", A, B), spec("m2", A, B)], {A: 4, B: 4})
 
     assert made == {"m1": {A: {0, 1}, B: {0, 1}}, "m2": {A: {2, 3}, B: {2, 3}}}
@@ -54,7 +54,7 @@ def test_uniform_moves_only_the_share_of_a_new_member() -> None:
     assert moved(members, made) == 2
 
 
-def test_uniform_leaves_the_larger_share_where_it_is() -> None:
+def test_uniform_keeps_the_larger_share_with_its_owner() -> None:
     members = [spec("m1", A, current={A: {0}}), spec("m2", A, current={A: {1, 2}})]
 
     assert moved(members, uniform.assign(members, {A: 3})) == 0
@@ -66,7 +66,7 @@ def test_uniform_drops_deleted_and_unsubscribed_partitions() -> None:
     assert uniform.assign(members, {A: 2}) == {"m1": {A: {0, 1}}}
 
 
-def test_uniform_gives_nothing_twice_after_a_target_that_was_half_written() -> None:
+def test_uniform_assigns_nothing_twice_after_a_partly_written_target() -> None:
     members = [spec("m1", A, current={A: {0, 1}}), spec("m2", A, current={A: {1}})]
 
     made = uniform.assign(members, {A: 2})
@@ -83,7 +83,7 @@ def test_uniform_assigns_only_subscribed_topics() -> None:
     assert made["m3"] == {C: {0}}
 
 
-def test_range_gives_neighbours_and_the_first_get_more() -> None:
+def test_range_assigns_adjacent_partitions_and_more_to_the_first_members() -> None:
     made = range_.assign([spec("m2", A, B), spec("m1", A, B)], {A: 3, B: 2})
 
     assert made == {"m1": {A: {0, 1}, B: {0}}, "m2": {A: {2}, B: {1}}}
@@ -101,7 +101,7 @@ def test_range_puts_static_members_first_by_their_instance() -> None:
     assert range_.assign(members, {A: 3}) == {"m9": {A: {0}}, "m2": {A: {1}}, "m1": {A: {2}}}
 
 
-def test_range_leaves_out_members_without_a_partition() -> None:
+def test_range_omits_members_without_a_partition() -> None:
     assert range_.assign([spec("m1", A), spec("m2", A)], {A: 1}) == {"m1": {A: {0}}, "m2": {}}
 
 
@@ -136,7 +136,7 @@ def test_every_subscribed_partition_is_assigned_to_one_subscriber(
 
 
 @given(group=groups())
-def test_uniform_is_even_and_stays_as_it_is(group: tuple[list[MemberSpec], dict[bytes, int]]) -> None:
+def test_uniform_is_even_and_stable(group: tuple[list[MemberSpec], dict[bytes, int]]) -> None:
     members, counts = group
     made = uniform.assign(members, counts)
 

@@ -42,7 +42,7 @@ async def test_authorized_operations_are_included_on_request(consumer: Consumer)
     assert one((await consumer.client.send(request)).groups).authorized_operations > 0
 
 
-async def test_a_group_of_the_other_kind_is_not_found(consumer: Consumer, client: Client) -> None:
+async def test_a_group_of_another_type_is_not_found(consumer: Consumer, client: Client) -> None:
     classic = GroupClient(client, unique_group())
     await classic.join()
     await consumer.join()

@@ -29,7 +29,7 @@ async def test_a_member_joins_and_gets_its_partitions(consumer: Consumer, versio
     assert (await consumer.beat(version)).assignment is None
 
 
-async def test_the_broker_makes_an_id_in_version_0(consumer: Consumer) -> None:
+async def test_the_broker_generates_the_member_id_in_version_0(consumer: Consumer) -> None:
     consumer.member_id = ""
     answer = await consumer.join(0)
 
@@ -38,7 +38,7 @@ async def test_the_broker_makes_an_id_in_version_0(consumer: Consumer) -> None:
     assert code((await consumer.beat(0)).error_code) == "NONE"
 
 
-async def test_two_members_share_and_the_one_that_stays_gets_all(
+async def test_two_members_share_the_partitions_and_the_remaining_one_gets_all(
     consumer: Consumer, client: Client, topic: TopicHandle
 ) -> None:
     await consumer.join()
@@ -90,7 +90,7 @@ async def test_new_partitions_and_a_pattern_reach_members_with_their_heartbeats(
     assert consumer.held == {more.id: [0]}
 
 
-async def test_settings_of_a_group_go_before_those_of_the_broker(consumer: Consumer, client: Client) -> None:
+async def test_group_settings_override_broker_settings(consumer: Consumer, client: Client) -> None:
     change = AlterableConfig(name="consumer.heartbeat.interval.ms", value="7000")
     resource = AlterConfigsResource(resource_type=32, resource_name=consumer.group, configs=[change])
     answer = await client.send(IncrementalAlterConfigsRequest(resources=[resource]))
@@ -99,7 +99,7 @@ async def test_settings_of_a_group_go_before_those_of_the_broker(consumer: Consu
     assert (await consumer.join()).heartbeat_interval_ms == 7000
 
 
-async def test_a_silent_member_is_removed_when_its_session_ends(tmp_path: Path) -> None:
+async def test_a_member_is_removed_at_its_session_timeout(tmp_path: Path) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
         client = await live.connect()
@@ -123,7 +123,7 @@ async def test_a_silent_member_is_removed_when_its_session_ends(tmp_path: Path) 
 @pytest.mark.parametrize(
     "settings", [{"group.coordinator.rebalance.protocols": "classic"}, {"group.version": "0"}]
 )
-async def test_a_broker_may_offer_classic_groups_only(tmp_path: Path, settings: dict[str, str]) -> None:
+async def test_a_broker_may_be_limited_to_classic_groups(tmp_path: Path, settings: dict[str, str]) -> None:
     configured = {**SETTINGS, **{k: v for k, v in settings.items() if k != "group.version"}}
     async with running_broker(tmp_path, configured) as live:
         if "group.version" in settings:

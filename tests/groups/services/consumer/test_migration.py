@@ -10,7 +10,7 @@ from tests.groups.services.consumer.members import SETTINGS, Consumer, beat_unti
 from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, until
 
 
-async def test_a_group_changes_its_kind_while_it_works_and_after_a_restart_it_is_the_same(
+async def test_an_active_group_is_upgraded_and_survives_a_restart(
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path, SETTINGS) as live:
@@ -48,7 +48,9 @@ async def test_a_group_changes_its_kind_while_it_works_and_after_a_restart_it_is
         assert one(answer.groups).group_state == "Stable"
 
 
-async def test_a_group_is_classic_again_when_the_last_new_member_is_silent(tmp_path: Path) -> None:
+async def test_a_group_is_downgraded_when_the_session_of_its_last_consumer_protocol_member_ends(
+    tmp_path: Path,
+) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
         client = await live.connect()
@@ -67,7 +69,7 @@ async def test_a_group_is_classic_again_when_the_last_new_member_is_silent(tmp_p
         assert code((await classic.sync(assignments={classic.member_id: b"all"})).error_code) == "NONE"
 
 
-async def test_a_group_that_is_classic_again_is_not_held_to_the_deadlines_it_had_before(
+async def test_a_downgraded_group_has_no_deadlines_from_before(
     tmp_path: Path,
 ) -> None:
     """Else it would be written as a KIP-848 group once more, and its members not be known after a restart."""
@@ -92,7 +94,7 @@ async def test_a_group_that_is_classic_again_is_not_held_to_the_deadlines_it_had
         assert await classic.heartbeat() == "NONE"
 
 
-async def test_members_that_wait_in_a_classic_group_join_again_after_its_upgrade(
+async def test_members_waiting_in_a_classic_group_rejoin_after_its_upgrade(
     consumer: Consumer, live: Live, topic: TopicHandle
 ) -> None:
     classic = GroupClient(await live.connect(), consumer.group)
@@ -107,7 +109,7 @@ async def test_members_that_wait_in_a_classic_group_join_again_after_its_upgrade
     assert await classic.heartbeat() == "REBALANCE_IN_PROGRESS"
 
 
-async def test_classic_members_leave_a_group_of_both_kinds(
+async def test_classic_members_can_leave_a_mixed_group(
     consumer: Consumer, client: Client, topic: TopicHandle
 ) -> None:
     await consumer.join()
@@ -120,7 +122,7 @@ async def test_classic_members_leave_a_group_of_both_kinds(
     assert consumer.numbers == [0, 1, 2, 3]
 
 
-async def test_a_static_member_takes_its_place_back_with_the_classic_protocol(
+async def test_a_static_member_rejoins_with_the_classic_protocol(
     consumer: Consumer, client: Client, topic: TopicHandle
 ) -> None:
     await consumer.join(instance_id="one")

@@ -63,7 +63,7 @@ async def test_offsets_of_subscribed_topics_are_not_deleted(
     assert codes == {topic.name: "GROUP_SUBSCRIBED_TO_TOPIC", other.name: "NONE"}
 
 
-async def test_offsets_outlive_the_change_from_one_kind_of_group_to_the_other(
+async def test_offsets_survive_an_upgrade_and_a_downgrade_of_their_group(
     consumer: Consumer, client: Client, topic: TopicHandle
 ) -> None:
     simple = GroupClient(client, consumer.group)

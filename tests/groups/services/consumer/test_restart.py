@@ -25,7 +25,9 @@ async def test_members_continue_unchanged_after_a_restart(tmp_path: Path) -> Non
         assert (await second.beat()).assignment is None
 
 
-async def test_a_restart_finds_topics_that_were_made_for_a_pattern_meanwhile(tmp_path: Path) -> None:
+async def test_a_restarted_coordinator_finds_topics_created_meanwhile_that_match_a_pattern(
+    tmp_path: Path,
+) -> None:
     """The group's partition may be led elsewhere while topics are made: what it knows is older then."""
     async with running_broker(tmp_path, SETTINGS) as live:
         client = await live.connect()
@@ -42,7 +44,7 @@ async def test_a_restart_finds_topics_that_were_made_for_a_pattern_meanwhile(tmp
         assert len(consumer.held) == 2
 
 
-async def test_a_group_is_as_before_when_its_record_is_too_large_for_the_log(
+async def test_a_group_is_unchanged_when_its_record_is_too_large_for_the_log(
     consumer: Consumer, topic: TopicHandle
 ) -> None:
     names = [f"{topic.name}-{number:0200}" for number in range(6000)]

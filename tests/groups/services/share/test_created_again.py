@@ -43,7 +43,7 @@ async def delete_group_and_set_offsets(consumer: ShareConsumer) -> None:
         delete_group_and_set_offsets,
     ],
 )
-async def test_a_group_that_is_created_again_does_not_continue_from_its_old_state(
+async def test_a_recreated_group_does_not_continue_from_its_old_state(
     live: Live, client: Client, begin_anew: Callable[[ShareConsumer], Awaitable[None]]
 ) -> None:
     topic = await client.create_topic()
@@ -70,7 +70,7 @@ async def test_a_group_that_is_created_again_does_not_continue_from_its_old_stat
     await connected.close()
 
 
-async def test_a_member_that_comes_to_a_group_at_work_does_not_disturb_it(live: Live, client: Client) -> None:
+async def test_a_member_that_joins_an_active_group_does_not_disturb_it(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     await client.produce(topic, batch(b"v"))
     consumer = await ShareConsumer(client, unique_group(), "m1", topic).find()
@@ -85,7 +85,7 @@ async def test_a_member_that_comes_to_a_group_at_work_does_not_disturb_it(live: 
     assert await first.done_with(0, 0) == 0
 
 
-async def test_the_epochs_of_a_group_that_is_created_again_continue_after_the_deleted_one(
+async def test_the_epochs_of_a_recreated_group_continue_after_those_of_the_deleted_one(
     live: Live, consumer: ShareConsumer
 ) -> None:
     await consumer.join()

@@ -47,7 +47,7 @@ async def run_pending_tasks() -> None:
         await asyncio.sleep(0)
 
 
-def test_a_deletion_that_a_former_coordinator_began_leaves_the_state_that_the_next_one_made() -> None:
+def test_a_deletion_begun_by_a_former_coordinator_keeps_the_state_of_the_next_one() -> None:
     async def story() -> None:
         coordinated, clock = Coordinated(), ManualClock()
         local = cast("ShareStateCoordinator", coordinated)

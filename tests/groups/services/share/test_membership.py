@@ -16,7 +16,9 @@ from tests.groups.services.share.members import SETTINGS, ShareConsumer, group_o
 from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, until
 
 
-async def test_a_member_joins_and_gets_its_partitions_with_the_first_answer(consumer: ShareConsumer) -> None:
+async def test_a_member_joins_and_gets_its_partitions_with_the_first_response(
+    consumer: ShareConsumer,
+) -> None:
     answer = await consumer.join()
 
     assert (code(answer.error_code), answer.member_id, answer.member_epoch) == ("NONE", "m1", 3)
@@ -25,7 +27,7 @@ async def test_a_member_joins_and_gets_its_partitions_with_the_first_answer(cons
     assert (await consumer.beat()).assignment is None
 
 
-async def test_members_share_and_the_one_that_stays_gets_all(
+async def test_members_share_the_partitions_and_the_remaining_one_gets_all(
     consumer: ShareConsumer, client: Client, topic: TopicHandle
 ) -> None:
     await consumer.join()
@@ -63,7 +65,7 @@ async def test_new_partitions_and_deleted_topics_reach_members_with_their_heartb
     assert consumer.held == {more.id: [0, 1]}
 
 
-async def test_a_group_is_of_one_kind(consumer: ShareConsumer, client: Client, topic: TopicHandle) -> None:
+async def test_a_group_has_one_type(consumer: ShareConsumer, client: Client, topic: TopicHandle) -> None:
     await consumer.join()
     classic = GroupClient(client, consumer.group)
     modern = Consumer(client, consumer.group, "m2", topic)
@@ -124,7 +126,7 @@ async def test_members_and_their_partitions_survive_a_restart(tmp_path: Path) ->
         await consumer.client.close()
 
 
-async def test_a_silent_member_is_removed_after_its_session(tmp_path: Path) -> None:
+async def test_a_member_is_removed_at_its_session_timeout(tmp_path: Path) -> None:
     clock = ManualClock()
     async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
         client = await live.connect()

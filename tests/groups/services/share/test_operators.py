@@ -42,7 +42,7 @@ async def test_a_share_group_is_described(consumer: ShareConsumer, topic: TopicH
     assert (shown.topic_name, shown.topic_id, shown.partitions) == (topic.name, topic.id, [0, 1, 2, 3])
 
 
-async def test_other_kinds_of_groups_are_not_described(consumer: ShareConsumer, client: Client) -> None:
+async def test_groups_of_other_types_are_not_described(consumer: ShareConsumer, client: Client) -> None:
     missing = await consumer.describe()
     assert (code(missing.error_code), missing.error_message) == (
         "GROUP_ID_NOT_FOUND",
@@ -56,7 +56,7 @@ async def test_other_kinds_of_groups_are_not_described(consumer: ShareConsumer, 
     )
 
 
-async def test_the_requests_of_other_groups_do_not_find_it(consumer: ShareConsumer, client: Client) -> None:
+async def test_requests_for_other_group_types_do_not_find_it(consumer: ShareConsumer, client: Client) -> None:
     await consumer.join()
     offsets = GroupClient(client, consumer.group)
 
@@ -82,7 +82,7 @@ async def test_a_group_without_members_is_deleted(consumer: ShareConsumer, topic
     assert await consumer.starts(topic) == dict.fromkeys(range(4), (-1, -1)), "it begins anew"
 
 
-async def test_where_a_group_starts_and_how_far_it_has_to_go(
+async def test_the_start_offset_and_the_lag_of_a_group_are_described(
     consumer: ShareConsumer, client: Client, topic: TopicHandle
 ) -> None:
     await client.produce(topic, batch(b"a", b"b", b"c"), partition=1)
@@ -141,7 +141,9 @@ async def test_the_offsets_of_a_topic_are_deleted(
     assert consumer.numbers == [0, 1, 2, 3]
 
 
-async def test_offsets_of_groups_that_are_not_there(client: Client, topic: TopicHandle) -> None:
+async def test_offsets_of_a_missing_group_cannot_be_changed_or_deleted(
+    client: Client, topic: TopicHandle
+) -> None:
     nobody = await ShareConsumer(client, unique_group()).find()
     classic = GroupClient(client, unique_group())
     await classic.find()

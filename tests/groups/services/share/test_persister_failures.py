@@ -114,7 +114,7 @@ async def test_a_joining_member_waits_no_longer_than_the_heartbeat_interval(tmp_
         await client.close()
 
 
-async def test_a_late_request_of_a_former_coordinator_undoes_nothing(
+async def test_a_late_request_of_a_former_coordinator_changes_nothing(
     live: Live, persister: Troubled, consumer: ShareConsumer
 ) -> None:
     shares, real = live.services.groups.shares, persister.real
@@ -192,7 +192,7 @@ async def test_a_member_that_joins_while_the_group_is_being_deleted_continues_to
     await other.close()
 
 
-async def test_offsets_that_cannot_be_set_or_deleted_have_errors_of_their_own(
+async def test_a_refused_change_or_deletion_of_offsets_returns_the_coordinators_error(
     persister: Troubled, consumer: ShareConsumer, topic: TopicHandle
 ) -> None:
     await consumer.alter(topic.name, {0: 5})
@@ -209,7 +209,7 @@ async def test_offsets_that_cannot_be_set_or_deleted_have_errors_of_their_own(
     assert (await consumer.offsets()).topics == []
 
 
-async def test_a_start_offset_is_unknown_when_the_coordinator_does_not_answer(
+async def test_a_start_offset_is_unknown_when_the_share_coordinator_does_not_respond(
     persister: Troubled, consumer: ShareConsumer, topic: TopicHandle
 ) -> None:
     await consumer.alter(topic.name, {0: 5})
@@ -255,7 +255,7 @@ async def test_a_join_is_refused_when_another_broker_coordinates_the_group_meanw
     assert code((await joining).error_code) == "NOT_COORDINATOR"
 
 
-async def test_a_group_that_is_deleted_leaves_nothing_that_was_initialized_meanwhile(
+async def test_a_deleted_group_leaves_no_state_that_was_initialized_meanwhile(
     live: Live, persister: Troubled, consumer: ShareConsumer
 ) -> None:
     topic, later = consumer.topics[0], await consumer.client.create_topic()

@@ -30,14 +30,14 @@ def changes(*each: tuple[str, int, str | None], node: str = str(NODE)) -> Resour
     )
 
 
-def test_a_level_is_set_and_taken_away() -> None:
+def test_a_level_is_set_and_removed() -> None:
     alter_log_levels(NODE, changes((LOGGER, Operation.SET, "TRACE")))
     assert level_of(LOGGER) == "TRACE"
     alter_log_levels(NODE, changes((LOGGER, Operation.DELETE, None)))
     assert level_of(LOGGER) == level_of("penstock")
 
 
-def test_a_trial_changes_nothing() -> None:
+def test_validate_only_changes_nothing() -> None:
     alter_log_levels(NODE, changes((LOGGER, Operation.SET, "DEBUG")), validate_only=True)
     assert level_of(LOGGER) == "ERROR"
 
@@ -55,7 +55,7 @@ def test_a_trial_changes_nothing() -> None:
         (ROOT, Operation.DELETE, None, ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_one_change_that_cannot_be_made_stops_all(
+def test_one_invalid_change_refuses_all(
     name: str, operation: int, value: str | None, code: ErrorCode
 ) -> None:
     with pytest.raises(Refusal) as refused:

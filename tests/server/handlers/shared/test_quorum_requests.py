@@ -39,7 +39,7 @@ async def test_the_quorum_is_described_in_every_version(live: Live, client: Clie
 
 @pytest.mark.parametrize("version", versions(DescribeQuorumRequest))
 @pytest.mark.parametrize(("topic", "number"), [("other", 0), (METADATA, 1)])
-async def test_another_quorum_than_that_of_the_metadata_is_unknown(
+async def test_a_quorum_of_another_topic_is_unknown(
     client: Client, version: int, topic: str, number: int
 ) -> None:
     other = RequestTopicData(topic_name=topic, partitions=[RequestPartitionData(partition_index=number)])
@@ -68,7 +68,7 @@ async def test_the_metadata_log_is_not_read_together_with_other_topics(other_bro
 
 
 @pytest.mark.parametrize("voter_id", [1, 77])
-async def test_a_client_adds_no_voter_at_an_address_that_is_not_a_brokers(
+async def test_a_voter_cannot_be_added_at_an_address_that_no_broker_has(
     live: Live, client: Client, voter_id: int
 ) -> None:
     """The leader would connect there, and somebody could pass its proof on."""

@@ -23,13 +23,13 @@ def read(*, rotten: int | None = None) -> bytes:
     return b"".join(parts)
 
 
-def test_batches_have_the_offsets_that_they_say() -> None:
+def test_batches_are_found_at_the_offsets_in_their_headers() -> None:
     positions, batches = _batches_in(read(), 1000, END_OFFSET)
     assert batches == [OffsetRange(10, 11), OffsetRange(12, 12), OffsetRange(13, 14)]
     assert (positions[0], positions[-1], len(positions)) == (0, len(read()), 4)
 
 
-def test_a_batch_that_has_rotted_is_not_given_the_offsets_of_others() -> None:
+def test_a_corrupted_batch_does_not_take_the_offsets_of_others() -> None:
     for rotten in range(3):
         _, batches = _batches_in(read(rotten=rotten), 1000, END_OFFSET)
         assert batches == [OffsetRange(10, 11), OffsetRange(12, 12), OffsetRange(13, 14)]
