@@ -1,4 +1,4 @@
-"""Events in their envelope: made, told apart, and read back."""
+"""Events in their envelope: created, distinguished, and decoded."""
 
 import itertools
 import json

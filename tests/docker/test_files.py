@@ -1,4 +1,4 @@
-"""The container files, without a container engine: what they say is checked, and their steps are done."""
+"""The container files, without a container engine: their content is checked, and their steps are run."""
 
 import json
 import os

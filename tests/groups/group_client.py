@@ -1,4 +1,4 @@
-"""What the tests of groups over a live broker share: the requests of a member, and reading its group's offsets."""
+"""Shared by the tests of groups with a live broker: the requests of a member, and reading its group's offsets."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class GroupClient:
         self.generation = -1
 
     async def find(self) -> None:
-        """What every client does first; it makes the offsets topic."""
+        """Every client does this first; it creates the offsets topic."""
         answer = await self.client.send(FindCoordinatorRequest(key=self.group), 1)
         assert code(answer.error_code) == "NONE", answer
 

@@ -302,7 +302,7 @@ async def test_an_old_client_sets_the_retention_of_its_offsets(tmp_path: Path) -
 
 
 async def passes(live: Live, clock: ManualClock, minutes: int) -> None:
-    """Minutes pass, in each of which offsets are looked over once."""
+    """Minutes pass; expired offsets are searched for once in each."""
     for _ in range(minutes):
         before = live.services.groups.expiry_count
         clock.advance(MINUTE_MS)

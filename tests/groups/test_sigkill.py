@@ -1,4 +1,4 @@
-"""Offsets under SIGKILL: what was acknowledged is there after every crash, and nothing that was never sent."""
+"""Offsets under SIGKILL: after every crash there are all acknowledged offsets, and none that was never sent."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ KILLS = 4
 
 
 class Committing:
-    """One group whose offset only grows, and what its client knows of it."""
+    """One group whose offset only grows, with the offsets that its client sent and got acknowledged."""
 
     def __init__(self, group: str) -> None:
         self.group = group

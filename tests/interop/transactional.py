@@ -1,4 +1,4 @@
-"""Transactional producers and read_committed consumers of four libraries, behind one small interface."""
+"""Transactional producers and read_committed consumers of four libraries, with one small interface."""
 
 import asyncio
 import threading

@@ -53,7 +53,7 @@ def main(bootstrap: str, source: str, target: str, group_id: str, transactional_
 
 
 def _is_passing(message: Message) -> bool:
-    """Whether it only says that the broker is away; what else is wrong ends the loop."""
+    """Whether the error only means that the broker is unreachable; any other error ends the loop."""
     error = message.error()
     if error is None:
         return False

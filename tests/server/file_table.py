@@ -98,7 +98,7 @@ def flip_batch(number: int) -> Damage:
 
 
 def cut_batch(number: int, *, left_bytes: int = 0) -> Damage:
-    """Cut a segment at a batch, or behind the first bytes of it."""
+    """Cut a segment at a batch, or after the batch's first bytes."""
     return lambda path: os.truncate(path, _batches(path)[number] + left_bytes)
 
 
@@ -168,7 +168,7 @@ def _said() -> Iterator[list[str]]:
 
 
 async def readable(live: Live, client: Client) -> tuple[dict[int, str], dict[int, str]]:
-    """What a reader of committed records finds at each offset of the two topics, or the error that it gets."""
+    """What a read_committed consumer finds at each offset of the two topics, or the error that it gets."""
     found = [await _readable(live, client, name, count) for name, count in ((ORDERS, 10), (TRIMMED, 4))]
     return found[0], found[1]
 

@@ -32,7 +32,7 @@ _numbers = itertools.count()
 
 
 class Caller:
-    """Somebody who is connected, as far as the broker can tell."""
+    """A connected client as the broker sees it."""
 
     def __init__(self, dispatcher: Dispatcher, who: Principal) -> None:
         self._dispatcher = dispatcher
@@ -82,7 +82,7 @@ class Guarded:
         return TopicHandle(name, made.topic_id)
 
     def newcomer(self) -> Caller:
-        """Somebody nobody has heard of."""
+        """A principal that no ACL names."""
         return self.caller(Principal(f"user-{next(_numbers)}"))
 
     def offset_of(self, topic: str, offset: int) -> OffsetCommitRequestTopic:

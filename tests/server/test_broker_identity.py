@@ -1,4 +1,4 @@
-"""Who is a broker on a listener with certificates or logins, over real connections."""
+"""Which clients count as brokers on a listener with certificates or logins, over real connections."""
 
 import ssl
 from pathlib import Path
@@ -21,14 +21,14 @@ REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name
 
 
 async def told(client: Client) -> str:
-    """What somebody is told who sends a heartbeat for a broker that there is not."""
+    """The error code for a heartbeat of an unknown broker."""
     answer = await client.send(BrokerHeartbeatRequest(broker_id=77))
     await client.close()
     return code(answer.error_code)
 
 
 async def changed(client: Client, user: str) -> str:
-    """What somebody is told who gives a user another password."""
+    """The error code for a change of a user's password."""
     change = ScramCredentialUpsertion(
         name=user, mechanism=1, iterations=4096, salt=b"salt", salted_password=bytes(32)
     )

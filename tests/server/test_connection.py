@@ -22,7 +22,7 @@ Dispatching = Callable[[bytes], Answer | Awaitable[Answer]]
 
 
 class ScriptedDispatch:
-    """Answers each frame as the test says and remembers what came."""
+    """Answers each frame as the test specifies, and records the frames."""
 
     def __init__(self, answer: Dispatching) -> None:
         self._answer = answer

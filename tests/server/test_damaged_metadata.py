@@ -143,7 +143,7 @@ def test_an_unusable_quorum_state_file_is_reported_with_its_remedy(
 
 
 def test_the_remedy_works_for_a_single_node(tmp_path: Path) -> None:
-    """Its log says how far the epochs were: none of them comes again."""
+    """Its log contains the highest epoch: no epoch is used again."""
     start_after(tmp_path, lambda metadata: (metadata / "quorum-state").unlink())
     content = (tmp_path / "__cluster_metadata-0" / "quorum-state").read_bytes()
     assert b'"leaderEpoch":2' in content

@@ -1,4 +1,4 @@
-"""Errors of logs name files of this machine: what goes to clients is `client_message`, never the text itself."""
+"""Storage errors name files of this machine: clients get `client_message`, never the text itself."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227), as a transcript of requests and what is read and told for each."""
+"""Incremental fetch sessions (KIP-227), as a transcript of requests with the partitions read and returned."""
 
 import random
 from collections.abc import Set as AbstractSet
@@ -158,7 +158,7 @@ def test_a_full_cache_creates_no_session_until_the_oldest_is_idle_long_enough() 
 
 
 def test_a_follower_that_truncated_its_log_gets_the_high_watermark_again() -> None:
-    """Seed 149 of the simulated clusters: it could not take it over, and was not told until the next record came."""
+    """Seed 149 of the simulated clusters: it could not apply it, and did not get it again before the next record."""
     many = sessions()
     session_id = many.plan(request(0, 0, ("t", 0, 9)), V12, 0).session_id
     plan = many.plan(request(session_id, 1), V12, 0)

@@ -36,7 +36,7 @@ METADATA_LOG = f"{METADATA}/{0:020d}.log"
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What is not said is as if nothing had happened: all records are readable, and nobody finds damage."""
+    """Omitted fields mean no effect: all records are readable, and no damage is reported."""
 
     file: str
     damage: str
@@ -164,7 +164,7 @@ def derived_rows() -> Iterator[Row]:
 
 
 def transaction_index_rows() -> Iterator[Row]:
-    """After a crash nothing tells that an index below the recovery point is not what it was."""
+    """After a crash, a change of an index below the recovery point cannot be detected."""
     name = f"{ORDERS}-0/{SEALED}.txnindex"
     for damage, do in (("flip", flip_producer), ("cut", cut), ("remove", remove)):
         yield Row(

@@ -1,6 +1,6 @@
-"""Requests of the quorum that somebody forges, at a live broker: nothing is persisted, and it works after a restart.
+"""Forged quorum requests to a live broker: nothing is persisted, and the broker works after a restart.
 
-Who may send such requests at all is another matter; here the state machine defends itself.
+Authorization of such requests is tested elsewhere; here the state machine has to refuse them.
 """
 
 import asyncio

@@ -92,7 +92,7 @@ async def test_a_malformed_request_in_an_envelope_does_not_close_the_brokers_con
 
 @contextlib.asynccontextmanager
 async def led_elsewhere(directory: Path, forward: Callable[[bytes], Awaitable[bytes]]) -> AsyncIterator[Any]:
-    """The services of a broker that is told that others decide, and gives `forward` what is for them."""
+    """The services of a broker that is not the controller and passes requests for it to `forward`."""
 
     async def put(frame: bytes, _principal: bytes, _host: bytes, _timeout_ms: float) -> bytes:
         return await forward(frame)
@@ -139,7 +139,7 @@ def change_request(
 
 
 class FarController:
-    """Notes what it is asked, and has nothing against it."""
+    """Records its requests, and accepts them."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, str]] = []
@@ -244,7 +244,7 @@ async def test_a_request_waiting_for_a_controller_is_answered_here_if_this_node_
 async def test_a_request_refused_by_a_former_controller_is_forwarded_to_the_new_one(
     tmp_path: Path,
 ) -> None:
-    """The client is not told NOT_CONTROLLER: any broker takes its request."""
+    """The client does not get NOT_CONTROLLER: any broker accepts its request."""
     seen: list[bytes] = []
 
     async def forward(frame: bytes) -> bytes:

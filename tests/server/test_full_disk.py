@@ -1,4 +1,4 @@
-"""A broker whose disk is filled by a producer: seen everywhere at once, and of use for everything but writes."""
+"""A producer fills the disk of a broker: it is reported everywhere at once, and only writes are refused."""
 
 import asyncio
 import contextlib

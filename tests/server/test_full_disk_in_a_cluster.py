@@ -1,4 +1,4 @@
-"""A follower whose disk is full: it falls out of sync, the others go on, and it comes back by itself."""
+"""A follower with a full disk: it leaves the in-sync set, the others continue, and it rejoins by itself."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Damaged records that were found stay known over restarts: nobody is given them, and everybody can see it."""
+"""Damaged records that were found stay known across restarts: they are not served, and they are reported."""
 
 import asyncio
 import contextlib

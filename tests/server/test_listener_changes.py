@@ -87,7 +87,7 @@ async def test_an_added_listener_is_open_when_the_change_is_answered_and_connect
 
 
 async def test_clients_of_an_added_listener_get_the_same_metadata_as_from_kafka(tmp_path: Path) -> None:
-    """The registration stays as it was: nobody is led to the new listener."""
+    """The registration is unchanged: no client is directed to the new listener."""
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic()

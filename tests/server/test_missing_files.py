@@ -1,5 +1,5 @@
-"""Files of a partition that were removed or cut while the broker was stopped: the next start says so, readers get an
-error for what is missing and everything else, and no offset is given out a second time.
+"""Files of a partition that were removed or truncated while the broker was stopped: the next start reports it, readers
+get an error for the missing records and all other records, and no offset is assigned a second time.
 """
 
 import logging
@@ -67,7 +67,7 @@ async def fill(data: Path) -> TopicHandle:
 
 
 async def found(client: Client, topic: TopicHandle, count: int) -> dict[int, bytes | str]:
-    """What a reader gets at each offset: the value of the record, or the name of an error."""
+    """The value of the record that a reader gets at each offset, or the name of an error."""
     answers: dict[int, bytes | str] = {}
     for offset in range(count):
         data = await client.fetch(topic, offset)

@@ -1,4 +1,4 @@
-"""Partitions whose log cannot be opened: told once, tried again where that can help, and no burden to the others."""
+"""Partitions with a log that cannot be opened: logged once, retried where that can help, without effect on others."""
 
 import errno
 import logging

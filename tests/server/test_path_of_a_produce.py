@@ -1,4 +1,4 @@
-"""The page that lists the files on the path of a lone Produce lists those that it takes, and no others."""
+"""The page that lists the files on the path of a lone Produce lists exactly the files that it uses."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Batches that take long to check are checked on a thread; nobody else waits for it, and nothing overtakes it."""
+"""Batches that take long to check are checked on a thread; other clients do not wait, and nothing overtakes them."""
 
 import asyncio
 import threading

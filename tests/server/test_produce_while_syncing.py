@@ -1,4 +1,4 @@
-"""What clients send while the disk is busy is answered as at any other time."""
+"""Requests that arrive while the disk is busy are answered as at any other time."""
 
 import asyncio
 import contextlib
@@ -39,7 +39,7 @@ from tests.server.live import (
 
 
 class BusyDisk(InlineOffload):
-    """Syncs of all logs end when the test says so."""
+    """Syncs of all logs end when the test releases them."""
 
     def __init__(self, live: Live) -> None:
         flusher: Any = live.services.replicas.deps.flusher
@@ -72,7 +72,7 @@ def busy_disk(live: Live) -> Iterator[BusyDisk]:
 
 
 class Scene:
-    """A topic with two records, whose disk is busy with the second."""
+    """A topic with two records; the disk is still syncing the second."""
 
     client: Client
     topic: TopicHandle

@@ -128,7 +128,7 @@ async def test_topic_changes_over_the_quota_are_refused_with_a_throttle_time(
 
 
 class Request:
-    """What is charged for."""
+    """The client that is charged."""
 
     def __init__(self, client_id: str) -> None:
         self.peer = Peer("PLAINTEXT", "127.0.0.1", 1)

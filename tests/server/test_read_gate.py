@@ -1,4 +1,4 @@
-"""Whose turn it is to read for a connection, and that nobody waits for who waits for him."""
+"""The order in which requests of a connection read, without deadlocks."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,7 +10,7 @@ from penstock.server.read_gate import FIRST_BYTES_MAX, ConnectionGone, ReadGate
 
 
 class Reader:
-    """A request that wants to read, holds its turn until told, and remembers when it had it."""
+    """A request that waits to read, holds its turn until the test ends it, and records when it had it."""
 
     def __init__(self, turns: ReadGate, number: int) -> None:
         self._has_turn = False

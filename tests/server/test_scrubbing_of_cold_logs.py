@@ -1,4 +1,4 @@
-"""The scrub checks logs that nobody has used since the start, and a changed interval applies at once."""
+"""The scrubber checks logs that were not used since the start, and a changed interval applies at once."""
 
 import asyncio
 import itertools

@@ -162,7 +162,7 @@ def test_responses_to_a_client_that_does_not_read_are_bounded(
 def test_responses_queued_behind_a_waiting_one_are_bounded(
     run: Callable[[Any], None], tmp_path: Path
 ) -> None:
-    """A long poll stands first, so that nothing behind it can be written."""
+    """A long poll is first, so that no later response can be written."""
 
     async def scenario() -> None:
         async with running_broker(tmp_path) as live:

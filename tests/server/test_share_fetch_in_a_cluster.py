@@ -57,7 +57,7 @@ def part(response: ShareFetchResponse) -> PartitionData:
 
 
 async def take(cluster: Cluster, topic: TopicHandle) -> tuple[Member, PartitionData]:
-    """Fetch of the leader, whoever it is by now, until it gives records."""
+    """Fetch from the present leader until it returns records."""
     async with asyncio.timeout(30):
         while True:
             member = Member(await open_to(cluster, cluster.leader("orders")), GROUP, topic)

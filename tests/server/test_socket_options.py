@@ -25,7 +25,7 @@ def buffers_of(sock: socket.socket) -> tuple[int, int]:
 
 
 def wanted_buffers() -> tuple[int, int]:
-    """As a socket shows them: Linux doubles what it is given."""
+    """As a socket reports them: Linux doubles the values that are set."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)

@@ -1,4 +1,4 @@
-"""The share partitions of a broker whose log, persister and clock are the test's own."""
+"""The share partitions of a broker with a log, a persister and a clock that the test controls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine

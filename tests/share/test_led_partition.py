@@ -1,4 +1,4 @@
-"""A share partition at its leader: who may read of it, and who is woken."""
+"""A share partition at its leader: which fetch may read it, and which is woken."""
 
 import asyncio
 from functools import partial

@@ -1,4 +1,4 @@
-"""Where the file system refuses direct writes, these tests check what is promised then: there are none."""
+"""On a file system that refuses direct writes, these tests check that none are made."""
 
 import errno
 import os

@@ -93,7 +93,7 @@ class BrokerProcess:
     # -- life
 
     def start(self) -> "BrokerProcess":
-        """Start and wait until the broker says that it is ready."""
+        """Start and wait until the broker reports that it is ready."""
         began = time.monotonic()
         self.launch()
         self.await_ready()
@@ -132,7 +132,7 @@ class BrokerProcess:
         threading.Thread(target=self._read, args=(self._process.stdout, self._lines), daemon=True).start()
 
     def await_ready(self) -> None:
-        """Wait until a broker that was launched says that it is ready."""
+        """Wait until a launched broker reports that it is ready."""
         deadline = time.monotonic() + READY_TIMEOUT_S
         while True:
             try:

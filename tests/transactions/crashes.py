@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Moment(Generic[T]):
-    """What was on the disk, and what clients had been told by then."""
+    """The content of the disk, and the responses that clients had got by then."""
 
     def __init__(self, disk: FaultyDisk, known: T, before: str) -> None:
         self._disk = disk
@@ -24,7 +24,7 @@ class Moment(Generic[T]):
 
 
 class Recorder(Generic[T]):
-    """Takes a picture before each sync: between two of them a crash can lose nothing else."""
+    """Takes a snapshot before each sync: between two syncs a crash can lose nothing else."""
 
     def __init__(self, disk: FaultyDisk, seed: int, known: Callable[[], T]) -> None:
         self.moments: list[Moment[T]] = []

@@ -1,4 +1,4 @@
-"""What tests of transactions over a live broker share: what a reader of committed records sees, and where it ends."""
+"""Shared by tests of transactions with a live broker: the records of a read_committed consumer, and end offsets."""
 
 from penstock.protocol.messages.fetch import PartitionData
 from penstock.protocol.messages.list_offsets import (
@@ -36,7 +36,7 @@ def data_in(part: PartitionData) -> list[tuple[bytes | None, int]]:
 
 
 def visible(part: PartitionData) -> list[bytes | None]:
-    """What a read_committed consumer makes of a fetch from offset 0: it drops what the broker says was aborted."""
+    """The records of a fetch from offset 0 as a read_committed consumer returns them: without the aborted ones."""
     view = memoryview(bytes(part.records or b""))
     starts = sorted((t.first_offset, t.producer_id) for t in part.aborted_transactions or ())
     aborted: set[int] = set()
@@ -60,7 +60,7 @@ async def all_values(client: Client, topic: TopicHandle, partition: int = 0) -> 
 
 
 async def latest_offsets(client: Client, topic: TopicHandle) -> tuple[int, int]:
-    """The end of a partition for those who read everything, and for those who read what is committed."""
+    """The end offset of a partition for read_uncommitted and for read_committed consumers."""
     offsets = []
     for isolation_level in (0, READ_COMMITTED):
         answer = await client.send(

@@ -23,7 +23,7 @@ NOW_MS = 1_700_000_000_000
 
 
 class SlowCoordinator:
-    """Answers a question when told what."""
+    """Answers a verification when the test provides the answer."""
 
     def __init__(self) -> None:
         self.answers: list[asyncio.Future[ErrorCode]] = []
@@ -247,7 +247,7 @@ def test_a_producer_gets_errors_that_its_version_knows(code: str, by_version: di
 
 
 def test_a_verification_is_valid_only_in_the_leader_epoch_that_requested_it(tmp_path: Path) -> None:
-    """The marker may have been written by another leader, who has not heard of the guard here."""
+    """The marker may have been written by another leader, which does not know the verification state here."""
 
     async def scenario(desk: Desk) -> None:
         leader = desk.leader

@@ -1,4 +1,4 @@
-"""What was decided of a transaction is carried out, whatever goes wrong on the way."""
+"""The decided outcome of a transaction is completed despite failures."""
 
 import asyncio
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""What happens to transactions by itself: late ones are aborted, quiet ids forgotten, and restarts change nothing."""
+"""Maintenance of transactions: timeouts abort, unused ids expire, and restarts change nothing."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,8 +1,8 @@
-"""A transaction ends one way everywhere, whenever the power goes: data in two topics and an offset, or none of them.
+"""A transaction has one outcome everywhere, whenever the power fails: data in two topics and an offset, or none.
 
-A producer commits and aborts in turn on a broker whose disk is in memory. Before each sync a picture of the disk is
-taken, with what the producer knew by then. Each picture then loses what a power cut may lose, and a broker is started
-on the rest: what was answered must hold, what was not must have gone one way, and nothing may hang.
+A producer commits and aborts in turn on a broker with a disk in memory. Before each sync a snapshot of the disk is
+taken, with the responses that the producer had got by then. Each snapshot then loses what a power cut may lose, and a
+broker is started on the rest: acknowledged outcomes must hold, others must be one or the other, and nothing may hang.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ ENDS = (True, False, True)  # commit, abort, commit
 
 
 class Known(msgspec.Struct, frozen=True):
-    """Which transactions the producer has asked to end, and which of those it was told are ended."""
+    """The transactions that the producer asked to end, and those whose end was acknowledged."""
 
     asked: tuple[int, ...] = ()
     answered: tuple[int, ...] = ()
@@ -96,7 +96,7 @@ async def handle_of(client: Client, name: str) -> TopicHandle:
 
 
 async def visible_in(client: Client, topic: TopicHandle) -> set[int]:
-    """What a read_committed consumer gets; nothing may be held back from it."""
+    """The records of a read_committed consumer; none may be withheld."""
     found: set[int] = set()
     offset = 0
     while True:

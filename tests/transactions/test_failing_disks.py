@@ -1,4 +1,4 @@
-"""What producers are told when a disk fails under a transaction: an error that makes them try again, never silence."""
+"""When a disk fails during a transaction, producers get a retriable error and always a response."""
 
 import asyncio
 from pathlib import Path

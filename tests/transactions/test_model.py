@@ -1,9 +1,9 @@
-"""Random histories of transactional producers, their zombies, timeouts and crashes, against a model of what counts.
+"""Random histories of transactional producers, their zombies, timeouts and crashes, against a model.
 
-Two transactional ids are used by one producer after another, in either version of the protocol. Whoever was replaced,
-or took too long, is a zombie and goes on trying. After each history: every record of a committed transaction is visible
-once and in order, no other is, the groups stand where the last committed transaction put them, and nothing hangs.
-HISTORIES in the environment asks for more of them.
+Two transactional ids are used by one producer after another, in either version of the protocol. A producer that was
+replaced or timed out is a zombie and keeps trying. After each history: every committed record is visible once and in
+order, no other is, the groups have the offsets of the last committed transaction, and nothing hangs.
+HISTORIES in the environment sets their number.
 """
 
 import asyncio
@@ -235,7 +235,7 @@ class TransactionsMachine(RuleBasedStateMachine):
 
     @rule(keep=st.sampled_from(Keep))
     def crash(self, keep: Keep) -> None:
-        """What was answered was synced: a power cut takes nothing of it."""
+        """Acknowledged writes were synced: a power cut loses none of them."""
         picture = FaultyDisk(Random(next(self.values)), clock=self.clock)
         with self.disk._device.mutex:
             picture._root = copy.deepcopy(self.disk._root)

@@ -36,7 +36,7 @@ A, B = TopicPartition("a", 0), TopicPartition("b", 1)
 
 
 class PlayedPeers:
-    """Every other broker answers what it is told to, or fails."""
+    """Every other broker gives the answer that the test sets, or fails."""
 
     def __init__(self, answer: object) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Transcripts: what a transactional id is told, request by request."""
+"""Transcripts: the responses for a transactional id, request by request."""
 
 import msgspec
 

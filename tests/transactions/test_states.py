@@ -1,4 +1,4 @@
-"""The transition table is what Kafka's is, and nothing moves beside it."""
+"""The transition table equals Kafka's, and all transitions follow it."""
 
 from pathlib import Path
 

@@ -143,7 +143,7 @@ class Model(RuleBasedStateMachine):
 
     @initialize(in_files=st.tuples(FILE, FILE, FILE, FILE), is_altered=st.booleans())
     def begin(self, in_files: tuple[str, str, str, str], is_altered: bool) -> None:
-        """In half of the histories nothing but the files says what `min.insync.replicas` is."""
+        """In half of the histories only the files set `min.insync.replicas`."""
         self.is_altered = is_altered
         self.in_file = in_files[0]
         for node, in_file in zip(self.nodes.values(), in_files[1:], strict=True):

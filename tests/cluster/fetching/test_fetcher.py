@@ -1,4 +1,4 @@
-"""The fetcher of a follower: what it asks its leader for, and how it applies the answers."""
+"""The fetcher of a follower: its requests to the leader, and how it applies the responses."""
 
 import asyncio
 import logging

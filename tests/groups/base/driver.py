@@ -116,7 +116,7 @@ class EpochDriver(Generic[G, S]):
 
 
 class EpochConsumer(Generic[D]):
-    """A client that does what the group tells it."""
+    """A client that follows the responses of the group."""
 
     def __init__(self, driver: D, member_id: str, topics: Iterable[str]) -> None:
         self.driver = driver

@@ -29,7 +29,7 @@ REBALANCE_MS = 60_000
 
 
 class Driver:
-    """What is asked returns a ticket; `answer(ticket)` is the answer, None while it is parked."""
+    """A request returns a ticket; `answer(ticket)` is its response, None while it is parked."""
 
     def __init__(self, *, stores_at_once: bool = True, settings: GroupSettings | None = None) -> None:
         self.group = ClassicGroup("g", settings or GroupSettings(initial_rebalance_delay_ms=DELAY_MS))
@@ -157,7 +157,7 @@ class Driver:
     # -- the log --------------------------------------------------------------------------------------
 
     def store_next(self, code: ErrorCode = ErrorCode.NONE) -> None:
-        """Tell the group what became of its oldest record that is under way."""
+        """Complete the group's oldest pending write."""
         store = self.stores.pop(0)
         if not code:
             self.log.append(store.value)

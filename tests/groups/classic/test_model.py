@@ -1,9 +1,9 @@
 """Random histories of a group: clients join, sync, crash, leave and restart; the coordinator crashes and is reloaded.
 
 Checked throughout: within a generation no partition has two owners, a member gets what that generation's leader gave
-it, and no request is answered twice. In the end, when nobody crashes any more: every client that lives is in one stable
-generation, every partition has its owner, and nobody who is gone is still a member. HISTORIES in the environment asks
-for more of them.
+it, and no request is answered twice. At the end, without further crashes: every live client is in one stable
+generation, every partition has an owner, and no departed client is still a member. HISTORIES in the environment sets
+their number.
 """
 
 import enum
@@ -199,7 +199,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(was_written=st.booleans())
     def the_coordinator_crashes(self, was_written: bool) -> None:
-        """Another takes over from the log, which may have the last record though nobody was told."""
+        """Another takes over from the log, which may have the last record although no client was notified."""
         if was_written and self.driver.stores:
             self.driver.log.append(self.driver.stores[0].value)
         self.reload()
@@ -224,7 +224,7 @@ class GroupMachine(RuleBasedStateMachine):
             assert owner == name, f"{partition} belongs to {owner} and {name} in {client.generation}"
 
     def teardown(self) -> None:
-        """Nobody crashes any more: the group must come to rest with all who live, and only them."""
+        """Without further crashes the group must become stable with all live members, and only with them."""
         for _ in range(600):
             self.all_do_what_is_next(1, stores=True)
             if self.is_idle():

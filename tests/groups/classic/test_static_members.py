@@ -1,4 +1,4 @@
-"""Static members (KIP-345): they come back to their place without a rebalance, and nobody else can take it."""
+"""Static members (KIP-345): they rejoin without a rebalance, and no other member can take their place."""
 
 from penstock.groups.classic.states import State
 from penstock.protocol.errors import ErrorCode

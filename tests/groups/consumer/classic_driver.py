@@ -68,7 +68,7 @@ def upgraded(driver: Driver, classic: ClassicGroup) -> None:
 
 
 class ClassicConsumer:
-    """A cooperative classic member: joins when it is told to, with what it holds."""
+    """A cooperative classic member: rejoins on request, with the partitions that it owns."""
 
     def __init__(self, driver: Driver, member_id: str, instance_id: str | None = None) -> None:
         self.driver = driver
@@ -129,7 +129,7 @@ class ClassicConsumer:
 
 
 def mixed() -> tuple[Driver, ClassicConsumer, Consumer]:
-    """A group of one classic and one new member, at rest."""
+    """A stable group of one classic member and one of the consumer protocol."""
     driver = Driver(a=4)
     upgraded(driver, classic_group(c1=assignment(0, 1, 2, 3)))
     old = ClassicConsumer(driver, "c1")

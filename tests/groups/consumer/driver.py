@@ -88,7 +88,7 @@ class Consumer(EpochConsumer[Driver]):
         self.assignor = assignor
 
     def request(self) -> ConsumerGroupHeartbeatRequest:
-        """Full when it joins or missed a response; else it reports its partitions."""
+        """A full request when it joins or missed a response; otherwise it reports its partitions."""
         request = ConsumerGroupHeartbeatRequest(
             group_id="g",
             member_id=self.member_id,

@@ -1,4 +1,4 @@
-"""Who may commit and fetch offsets of a KIP-848 group."""
+"""Which members may commit and fetch offsets of a KIP-848 group."""
 
 import pytest
 

@@ -87,7 +87,7 @@ class GroupModel(RuleBasedStateMachine):
 
     @rule(topics=st.sets(st.sampled_from(TOPICS), min_size=1), number=_picked, leaves=st.booleans())
     def the_log_refuses(self, topics: set[str], number: int, leaves: bool) -> None:
-        """Somebody joins, comes back, subscribes to something else or leaves, and nothing comes of it."""
+        """A member joins, returns, changes its subscription or leaves, and the write is refused."""
         everyone = [None, *self.consumers.values(), *self.away.values()]
         known = everyone[number % len(everyone)]
         consumer = known or Consumer(self.driver, "in vain", regex="[ab]", instance_id="i-vain")

@@ -1,4 +1,4 @@
-"""The documentation of a member's states says what the table says."""
+"""The documentation of a member's states agrees with the table."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Transcripts of a KIP-848 group: what its members subscribe to, and who is to hold it."""
+"""Transcripts of a KIP-848 group: the subscriptions of its members, and the target assignment."""
 
 import msgspec
 

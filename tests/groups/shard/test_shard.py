@@ -1,4 +1,4 @@
-"""What a partition of the offsets topic adds up to: the same after replaying its records as before."""
+"""The state of a partition of the offsets topic: the same after a replay of its records as before."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The simple assignor: nobody idle, nothing left out, even loads, few moves."""
+"""The simple assignor: no idle member, no unassigned partition, even loads, few moves."""
 
 from collections import Counter
 

@@ -1,7 +1,7 @@
-"""Random histories of a share group: clients that miss answers, leave, freeze and come back; topics that are made,
-grow and go; a share coordinator that is slow and says no; group coordinators that fail over. Nobody is ever given a
-partition that the share coordinator does not know, and when all is quiet again nothing is left out and nobody is idle.
-HISTORIES in the environment asks for more of them.
+"""Random histories of a share group: clients miss responses, leave, freeze and return; topics are created, extended
+and deleted; the share coordinator is slow or refuses; group coordinators fail over. No member ever gets a partition
+that is not initialized, and at the end every partition is assigned and no member is idle. HISTORIES in the environment
+sets their number.
 """
 
 import contextlib
@@ -64,7 +64,7 @@ class GroupModel(RuleBasedStateMachine):
 
     @rule(topics=st.sets(st.sampled_from(TOPICS), min_size=1), number=_picked, leaves=st.booleans())
     def the_log_refuses(self, topics: set[str], number: int, leaves: bool) -> None:
-        """Somebody joins, subscribes to something else or leaves, and nothing comes of it."""
+        """A member joins, changes its subscription or leaves, and the write is refused."""
         everyone = [None, *self.consumers.values()]
         known = everyone[number % len(everyone)]
         consumer = known or Consumer(self.driver, "in vain")

@@ -1,7 +1,7 @@
 """One connection, requests from nested dicts, and answers in a form that can be compared.
 
-What differs between two brokers for no reason that a client could see is replaced or left out: ports, ids, times, the
-order in lists, and the words of messages.
+Differences between two brokers that do not matter to a client are replaced or left out: ports, ids, times, the order
+in lists, and the words of messages.
 """
 
 import contextlib

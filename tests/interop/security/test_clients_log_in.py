@@ -58,7 +58,7 @@ def test_a_client_reauthenticates_before_its_login_expires_and_loses_nothing(
 
 
 def refusal(secured_broker: SecuredBroker, client: RoundTrip, **changes: object) -> str:
-    """The error of a client whose login is refused; none of its records is stored."""
+    """The error of a client with a refused login; none of its records is stored."""
     listener = str(changes.pop("listener", "SASL_PLAINTEXT"))
     mechanism = str(changes.pop("mechanism", ""))
     topic = secured_broker.new_topic()

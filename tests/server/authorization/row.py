@@ -23,7 +23,7 @@ REFUSALS = frozenset({TOPIC_REFUSED, GROUP_REFUSED, CLUSTER_REFUSED, ID_REFUSED}
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A permission, and what is answered to whom it is missing; None when something is left out silently."""
+    """A permission, and the error without it; None if the resource is omitted silently."""
 
     operation: Operation
     resource_type: ResourceType
@@ -100,12 +100,12 @@ def row(
 def broker_row(
     key: int, note: str, *, fields: Fields | Callable[[Place], Fields], version: int | None = None
 ) -> Row:
-    """What only brokers of the cluster may ask for."""
+    """Requests that only brokers of the cluster may send."""
     return Row(key, note, (), fields, version, None, None, is_for_brokers=True)
 
 
 def refusals(answer: Any) -> set[ErrorCode]:
-    """Every error code of an answer, wherever it stands, that says: not you."""
+    """Every error code in the response, at any depth, that denies access."""
     if isinstance(answer, msgspec.Struct):
         found = set()
         for name in answer.__struct_fields__:

@@ -1,4 +1,4 @@
-"""What is asked of consumer groups."""
+"""Requests about consumer groups."""
 
 from penstock.security.operations import Operation as Op
 from tests.server.authorization.row import (

@@ -1,4 +1,4 @@
-"""What members of share groups ask of the leaders of partitions."""
+"""Requests of share group members to the leaders of partitions."""
 
 from penstock.protocol.messages.share_fetch import ShareFetchRequest
 from penstock.security.operations import Operation as Op

@@ -1,4 +1,4 @@
-"""What is asked of the coordinator of share groups."""
+"""Requests to the coordinator of share groups."""
 
 from penstock.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,

@@ -1,4 +1,4 @@
-"""What is asked of the cluster: by those who run it, and by brokers among themselves."""
+"""Requests about the cluster, of operators and between brokers."""
 
 from typing import Any
 

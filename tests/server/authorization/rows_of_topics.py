@@ -1,4 +1,4 @@
-"""What is asked of topics and their records."""
+"""Requests about topics and their records."""
 
 from penstock.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.security.operations import Operation as Op

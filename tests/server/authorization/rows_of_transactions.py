@@ -1,4 +1,4 @@
-"""What producers ask, and what coordinators of transactions do."""
+"""Requests of transactional producers and of transaction coordinators."""
 
 from penstock.security.operations import Operation as Op
 from tests.server.authorization.row import (

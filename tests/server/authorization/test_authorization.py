@@ -1,4 +1,4 @@
-"""Every API, everybody who may ask, every resource: who is served and who is told what."""
+"""Every API with every principal and every resource: who is served, and with which error others are refused."""
 
 import asyncio
 import itertools
@@ -83,7 +83,7 @@ def prefixed(who: Principal, need: Need) -> AccessControlEntry:
 
 
 class Asked:
-    """What somebody new, of whom these ACLs speak, is told."""
+    """The error codes for a new principal that has these ACLs."""
 
     def __init__(self, place: Place, row: Row) -> None:
         self._place = place

@@ -1,6 +1,6 @@
 """Every API by {a stranger, a client that has logged in, a broker} on {plain, SASL, SASL with ACLs, allow everyone}.
 
-Who somebody is comes from a real connection: logged in, or with a proof of the cluster's secret, as brokers have them.
+The identity comes from a real connection: logged in, or with a proof of the cluster's secret, as brokers have it.
 """
 
 import asyncio

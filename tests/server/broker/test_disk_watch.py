@@ -1,4 +1,4 @@
-"""What the log says of a disk that runs full or fails."""
+"""Log lines about a disk that is full or has failed."""
 
 import asyncio
 import errno

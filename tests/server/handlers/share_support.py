@@ -60,7 +60,7 @@ class Member:
         version: int = 2,
         **fields: Any,
     ) -> ShareFetchResponse:
-        """The next fetch of the session; the first names the partition 0 unless it is told otherwise."""
+        """The next fetch of the session; the first names partition 0 by default."""
         wanted = partitions or ((0,) if self.epoch == 0 else ())
         numbers = dict.fromkeys([*wanted, *(acks or {})])
         request = ShareFetchRequest(

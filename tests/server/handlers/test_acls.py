@@ -1,4 +1,4 @@
-"""CreateAcls, DescribeAcls and DeleteAcls, and what they change for whoever is connected."""
+"""CreateAcls, DescribeAcls and DeleteAcls, and their effect on open connections."""
 
 from pathlib import Path
 
@@ -84,7 +84,7 @@ async def test_without_an_authorizer_acls_are_refused(live: Live) -> None:
 async def test_an_acl_applies_to_open_connections_from_its_creation_until_its_deletion(
     guarded: Guarded,
 ) -> None:
-    """Over a real socket, as whoever needs no login is called: ANONYMOUS."""
+    """Over a real socket, as the principal of a client without a login: ANONYMOUS."""
     client = await guarded.live.connect()
     await guarded.allow(acl("ANONYMOUS", Operation.CREATE, "live"))
     topic = await client.create_topic(name="live")

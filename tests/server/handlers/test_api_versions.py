@@ -1,4 +1,4 @@
-"""ApiVersions in every version, and in one that nobody knows."""
+"""ApiVersions in every version, and in an unknown one."""
 
 import asyncio
 import struct

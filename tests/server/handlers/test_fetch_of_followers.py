@@ -1,4 +1,4 @@
-"""Fetches that a follower sends, which the test plays: throttled when it is behind, and given nothing that rotted."""
+"""Fetches of a follower, played by the test: throttled while it lags, and never answered with corrupt batches."""
 
 import asyncio
 from pathlib import Path

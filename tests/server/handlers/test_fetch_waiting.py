@@ -1,4 +1,4 @@
-"""Fetches that wait: what wakes them, what ends them, and that they leave nothing behind."""
+"""Waiting fetches: the events that wake or end them, and that they leave nothing behind."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -126,7 +126,7 @@ async def test_a_fetch_of_unknown_topics_only_does_not_wait(client: Client) -> N
 
 
 async def test_a_fetch_of_an_unknown_and_a_known_topic_waits(live: Live, client: Client) -> None:
-    """Else a client that fetches both would ask again and again without a pause."""
+    """Otherwise a client that fetches both would retry without a pause."""
     topic = await client.create_topic()
     wanted = {0: FetchPartition(partition=0, partition_max_bytes=1 << 20)}
     answer = client.send(

@@ -27,7 +27,7 @@ async def find(client: Client, group: str) -> Coordinator:
 
 
 async def offsets_of(client: Client, group: str) -> str:
-    """What the coordinator says when it is asked for a group's offsets."""
+    """The error code of an offset fetch from the coordinator."""
     answer = await client.send(
         OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
     )

@@ -154,7 +154,7 @@ async def test_a_client_with_the_wrong_leader_epoch_is_refused(
 
 
 def lead_anew_with_a_follower(leader: Replica, high_watermark: int) -> None:
-    """As if elected with a high watermark that lags behind what the leader before has shown."""
+    """As if elected with a high watermark below the one that the previous leader has returned."""
     state = leader.state
     assert state is not None
     leader.high_watermark = high_watermark

@@ -1,4 +1,4 @@
-"""Who may do what, where a request is about several things, and what is hidden from whom."""
+"""Requests about several resources with different permissions, and resources hidden from the client."""
 
 import asyncio
 
@@ -114,7 +114,7 @@ async def test_a_fetch_returns_the_allowed_topics_and_refuses_the_others(guarded
 
 
 async def test_a_fetch_waits_for_the_allowed_topics_although_others_are_refused(guarded: Guarded) -> None:
-    """Else a consumer with one topic too many would ask without a pause."""
+    """Otherwise a consumer with one denied topic would retry without a pause."""
     mine, other = await two_topics(guarded)
     caller = guarded.newcomer()
     await guarded.allow(acl(caller.name, Operation.READ, mine.name))
@@ -360,7 +360,7 @@ async def test_a_pattern_matches_only_topics_that_the_member_may_describe(guarde
 
 
 async def test_a_forwarded_request_is_authorized_for_its_sender(guarded: Guarded) -> None:
-    """Not by the broker that brings it, which must be allowed to speak for others (KIP-590)."""
+    """Not for the broker that forwards it, which needs the permission to forward (KIP-590)."""
     client = guarded.newcomer()
     name = unique_name()
     inner = CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=1, replication_factor=1)])

@@ -1,4 +1,4 @@
-"""Produce in every version: what is taken, what is refused and how, against a live broker."""
+"""Produce in every version: accepted and refused batches, against a live broker."""
 
 import asyncio
 import struct

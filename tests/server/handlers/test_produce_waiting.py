@@ -95,7 +95,7 @@ class SlowVerifier:
 async def test_a_partition_that_is_led_only_after_the_verification_of_others_stores_nothing(
     tmp_path: Path,
 ) -> None:
-    """It was not made part of the transaction: its records would never be shown, and hold back all behind them."""
+    """It is not part of the transaction: its records would never be visible, and would block the last stable offset."""
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         topic = await client.create_topic(partitions=2)

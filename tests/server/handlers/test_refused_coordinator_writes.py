@@ -1,4 +1,4 @@
-"""What clients see when a coordinator's log does not take what was decided: an error, and everything as before."""
+"""When a coordinator's log refuses a write, clients get an error, and the state is unchanged."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,7 @@ def run(story: Coroutine[Any, Any, None]) -> None:
 
 @contextlib.asynccontextmanager
 async def broker(directory: Path, **settings: str) -> AsyncIterator[tuple[Live, Client]]:
-    """One whose groups all live in one partition, which is ready."""
+    """A broker with one partition for all groups, which is loaded."""
     async with running_broker(directory, {**SETTINGS, **settings}) as live:
         client = await live.connect()
         await GroupClient(client, "g").find()
@@ -167,7 +167,7 @@ def test_a_replaced_leader_neither_stores_nor_returns_offsets(tmp_path: Path) ->
 
 
 def test_offsets_of_a_recreated_topic_are_kept_when_those_of_the_old_one_are_deleted(tmp_path: Path) -> None:
-    """As in a metadata snapshot, which tells of both at once, when somebody has committed before the groups know."""
+    """As in a metadata snapshot, which contains both changes, when a commit comes before the groups know of them."""
 
     async def story() -> None:
         async with broker(tmp_path) as (live, client):

@@ -1,4 +1,4 @@
-"""ShareAcknowledge: what a member says of its records, apart from a fetch."""
+"""ShareAcknowledge: acknowledgements of a member outside of a fetch."""
 
 from collections.abc import Sequence
 

@@ -45,7 +45,7 @@ UNKNOWN = TopicHandle("no-such-topic", b"\x07" * 16)
 
 
 async def filled(client: Client, *sizes: int, codec: Codec = Codec.NONE, partitions: int = 1) -> TopicHandle:
-    """A topic whose partition 0 has batches with so many records each."""
+    """A topic with batches of these numbers of records in partition 0."""
     topic = await client.create_topic(partitions=partitions)
     for size in sizes:
         await client.produce(topic, batch(*[b"v"] * size, codec=codec))

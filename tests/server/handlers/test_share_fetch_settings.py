@@ -1,4 +1,4 @@
-"""What settings of a share group do to its fetches: where it starts, what it sees, how long locks last."""
+"""The effect of a share group's settings on its fetches: start offset, isolation level, lock duration."""
 
 from collections.abc import Mapping
 
@@ -168,7 +168,7 @@ async def test_a_read_committed_group_gets_only_committed_records(live: Live, cl
 async def test_a_leader_replaced_during_a_read_returns_no_aborted_records(
     live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the leader knows which records were aborted; its share partition hears later that it leads no more."""
+    """Only the leader knows which records were aborted; its share partition learns later that it was replaced."""
     topic = await client.create_topic()
     group_id = await prepared(live, topic)
     await set_for(client, group_id, {"share.isolation.level": "read_committed"})

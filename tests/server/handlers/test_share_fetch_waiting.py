@@ -1,4 +1,4 @@
-"""Share fetches that wait: what wakes them, what ends them, and that a partition is read for one of them at a time."""
+"""Waiting share fetches: the events that wake or end them; each partition is read for one of them at a time."""
 
 import asyncio
 from pathlib import Path
@@ -41,7 +41,7 @@ async def poll(live: Live, member: Member, **fields: Any) -> "asyncio.Task[Parti
 
 
 async def begun(live: Live, client: Client, topic: TopicHandle, group_id: str) -> Member:
-    """A member whose session and whose share partition are there."""
+    """A member with an open session and a loaded share partition."""
     member = Member(client, group_id, topic)
     await member.fetch(max_records=0)
     shares = live.services.shares

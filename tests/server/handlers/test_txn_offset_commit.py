@@ -39,7 +39,7 @@ async def new_group(client: Client) -> str:
 async def committed(
     client: Client, group_id: str, topic: TopicHandle, *, require_stable: bool = False
 ) -> int | str:
-    """The offset that the group would go on at, or why that cannot be told."""
+    """The offset at which the group would continue, or the error code."""
     answer = await client.send(
         OffsetFetchRequest(
             groups=[

@@ -1,4 +1,4 @@
-"""What coordinators know before it is committed: nobody is told of it, and it may never be."""
+"""Uncommitted state of coordinators: it is not returned to clients, and may never be committed."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -49,7 +49,7 @@ class Held:
         self.says(replicas=(1, 2), isr=(1, 2))
 
     def says(self, **changes: Any) -> None:
-        """What the metadata says now."""
+        """The present state of the metadata."""
         state = self.replica.state
         assert state is not None
         self.replica.follow(

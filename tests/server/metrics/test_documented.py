@@ -1,4 +1,4 @@
-"""What docs/ says of metrics, against what a broker tells."""
+"""The metrics in docs/ against those that a broker exposes."""
 
 import json
 import re

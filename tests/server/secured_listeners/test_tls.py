@@ -1,4 +1,4 @@
-"""Listeners that speak TLS, over real sockets."""
+"""TLS listeners, over real sockets."""
 
 import asyncio
 import logging

@@ -33,7 +33,7 @@ def new(
     start: int = UNINITIALIZED_OFFSET,
     using: PartitionSettings | None = None,
 ) -> SharePartition:
-    """With what the persister had kept of it; `start` is then its start offset, else that of an empty log."""
+    """With the state that the persister had; `start` is then its start offset, otherwise that of an empty log."""
     state = ShareState(0, start, [StateBatch(*batch) for batch in batches])
     return SharePartition(state, start_offset_if_new=0, settings=using or settings())
 
@@ -65,7 +65,7 @@ def fetch(
 def ask(
     partition: SharePartition, member_id: str, first: int, last: int, *types: int, now_ms: int = 0
 ) -> Change:
-    """Acknowledge, and leave it in doubt."""
+    """Acknowledge, and leave the write pending."""
     change = partition.acknowledge(member_id, [Acknowledgement(first, last, types)], now_ms)
     assert isinstance(change, Change), change
     return change

@@ -1,4 +1,4 @@
-"""What Kafka's own share partition answered, ours answers too."""
+"""Our share partition gives the same answers as Kafka's."""
 
 from collections.abc import Callable, Iterator
 
@@ -114,7 +114,7 @@ class Replay:
         self.partition.log_start_moved(int(words[0]))
 
     def state(self, _: list[str], answer: str) -> None:
-        """The same, but our start offset may already be behind records that are done, where Kafka's waits."""
+        """The same, except that our start offset may already have passed complete records where Kafka's waits."""
         start, end, done_count, next_offset, can_acquire = map(int, answer.split()[:5])
         theirs = by_offset(answer.split()[5:])
         ours = by_offset(

@@ -1,4 +1,4 @@
-"""Random histories of one share partition, beside a model that keeps a line for every single offset.
+"""Random histories of one share partition, compared with a model that has a line for every single offset.
 
 A log grows, is compacted and loses its beginning; members fetch, acknowledge what they hold (and what they do not),
 leave and are late; writes succeed, fail and overtake each other; the leader changes and starts from what was written.
@@ -31,7 +31,7 @@ AFTER: Final = (RecordState.ARCHIVED, RecordState.ACKNOWLEDGED, RecordState.AVAI
 
 
 class Line:
-    """What the model knows of one offset. While `change` is set, `state` is what is being written."""
+    """The model's state of one offset. While `change` is set, `state` is being written."""
 
     def __init__(self, state: RecordState, count: int, member: str = "", deadline_ms: int = 0) -> None:
         self.state = state
@@ -147,7 +147,7 @@ class SharePartitionModel(RuleBasedStateMachine):
         return self.lines.setdefault(offset, Line(RecordState.AVAILABLE, 0))
 
     def lose(self, first: int, end: int) -> None:
-        """The log has nothing between these offsets: what was available there is archived."""
+        """The log has no records between these offsets: available ones are archived."""
         for offset in range(first, end):
             line = self.lines.get(offset)
             if line is not None and line.state is RecordState.AVAILABLE:
@@ -345,7 +345,7 @@ class SharePartitionModel(RuleBasedStateMachine):
             assert offset < start or (line.state, line.count) == (RecordState.AVAILABLE, 0)
 
     def teardown(self) -> None:
-        """Whatever happened: what is left can be delivered, all of it, and then nothing is in flight."""
+        """After any history, all remaining records can be delivered, and then nothing is in flight."""
         if not hasattr(self, "partition"):
             return
         for member in MEMBERS:

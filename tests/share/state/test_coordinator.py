@@ -1,4 +1,4 @@
-"""The five requests about the state of share partitions, and who is told where it is kept, over a live broker."""
+"""The five requests about the state of share partitions, and FindCoordinator for it, with a live broker."""
 
 import asyncio
 import contextlib
@@ -140,7 +140,7 @@ async def connected(live: Live) -> AsyncIterator[Client]:
 
 
 async def a_state(client: Client) -> StateClient:
-    """One whose coordinator is there, so that it may ask."""
+    """A broker's connection, once the share coordinator is available."""
     state = StateClient(client, await client.create_topic())
     assert code((await state.find()).error_code) == "NONE"
     return state

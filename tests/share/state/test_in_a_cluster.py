@@ -32,7 +32,7 @@ WRITES = 5
 
 
 class Scene:
-    """A cluster, and a share partition whose leader, which the test plays, is on one machine after the other."""
+    """A cluster, and a share partition; the test plays its leader, which moves from broker to broker."""
 
     def __init__(self, loop: SimulatedLoop, seed: int) -> None:
         self.loop = loop

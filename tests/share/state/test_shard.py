@@ -1,4 +1,4 @@
-"""What one partition of `__share_group_state` adds up to, without a log: the records stand in a list."""
+"""The state of one partition of `__share_group_state`, without a log: its records are in a list."""
 
 import pytest
 from hypothesis import given
@@ -75,7 +75,7 @@ class Scene:
         self.make(self.shard.delete(key, self.ctx))
 
     def value(self, number: int) -> Value:
-        """What a record of the log says."""
+        """A record of the log, decoded."""
         record = self.log[number]
         assert record.key is not None
         change = decode(record.key, record.value)

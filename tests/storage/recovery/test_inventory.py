@@ -16,7 +16,7 @@ LOG = LogInventory("orders", 0, "hcOe5cG2QSGmCF0bZ2hSRw", 0, 5, ((0, 100), (3, 5
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A directory with one log, as its inventory says."""
+    """A directory with one log, as in its inventory."""
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / f"{0:020d}.log").write_bytes(bytes(100))
     (tmp_path / "orders-0" / f"{3:020d}.log").write_bytes(bytes(50))

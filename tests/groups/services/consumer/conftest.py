@@ -1,4 +1,4 @@
-"""A live broker whose groups hurry."""
+"""A live broker with short group timeouts."""
 
 import asyncio
 from collections.abc import Iterator

@@ -72,7 +72,7 @@ async def test_a_group_is_downgraded_when_the_session_of_its_last_consumer_proto
 async def test_a_downgraded_group_has_no_deadlines_from_before(
     tmp_path: Path,
 ) -> None:
-    """Else it would be written as a KIP-848 group once more, and its members not be known after a restart."""
+    """Otherwise it would be written as a KIP-848 group again, and its members would be lost at a restart."""
     clock = ManualClock()
     async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
         client = await live.connect()

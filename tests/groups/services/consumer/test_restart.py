@@ -28,7 +28,7 @@ async def test_members_continue_unchanged_after_a_restart(tmp_path: Path) -> Non
 async def test_a_restarted_coordinator_finds_topics_created_meanwhile_that_match_a_pattern(
     tmp_path: Path,
 ) -> None:
-    """The group's partition may be led elsewhere while topics are made: what it knows is older then."""
+    """Another broker may lead the group's partition while topics are created: this one's state is older then."""
     async with running_broker(tmp_path, SETTINGS) as live:
         client = await live.connect()
         await client.create_topic(name="t-1")

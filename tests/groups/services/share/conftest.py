@@ -1,4 +1,4 @@
-"""A live broker whose share groups hurry."""
+"""A live broker with short share group timeouts."""
 
 import asyncio
 from collections.abc import Iterator

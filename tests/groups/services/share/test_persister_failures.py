@@ -1,4 +1,4 @@
-"""Share groups while the share coordinator refuses or says nothing."""
+"""Share groups while the share coordinator refuses requests or does not respond."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.server.live import Live, TopicHandle, code, one, running_broker, unti
 
 
 class Troubled:
-    """A persister that lets everything through, unless it is told otherwise."""
+    """A persister that passes all requests on, unless the test sets a failure."""
 
     def __init__(self, real: Persister) -> None:
         self.real = real

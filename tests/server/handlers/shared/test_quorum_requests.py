@@ -1,4 +1,4 @@
-"""What clients ask about the metadata quorum, in every version, against a live broker."""
+"""Requests of clients about the metadata quorum, in every version, against a live broker."""
 
 import pytest
 

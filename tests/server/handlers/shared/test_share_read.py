@@ -1,4 +1,4 @@
-"""What a share fetch makes of the batches that were read."""
+"""How a share fetch interprets the batches that were read."""
 
 import struct
 
@@ -12,7 +12,7 @@ END_OFFSET = 15
 
 
 def read(*, rotten: int | None = None) -> bytes:
-    """Batches of two, one and two records; what one of them says of its last offset has rotted."""
+    """Batches of two, one and two records; the last offset of one of them is corrupt."""
     parts = []
     for number, (first_offset, count) in enumerate(zip(FIRST_OFFSETS, (2, 1, 2), strict=True)):
         part = bytearray(batch(*[b"v"] * count))
