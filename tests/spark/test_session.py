@@ -8,7 +8,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.launch import settings_of, worker_python
+from penstock.spark.launch import session_settings, worker_python
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -47,13 +47,13 @@ def test_another_interpreter_can_be_chosen_for_workers() -> None:
 
 def test_spark_on_this_machine_listens_on_loopback_only() -> None:
     for master in ("local[2]", "spark://127.0.0.1:7077"):
-        assert settings_of("a", master, [], {})["spark.driver.bindAddress"] == "127.0.0.1"
-    assert "spark.driver.bindAddress" not in settings_of("a", "spark://host:7077", [], {})
+        assert session_settings("a", master, [], {})["spark.driver.bindAddress"] == "127.0.0.1"
+    assert "spark.driver.bindAddress" not in session_settings("a", "spark://host:7077", [], {})
 
 
 def test_settings_of_the_user_win_and_their_jvm_options_are_added() -> None:
     given = {"spark.driver.extraJavaOptions": "-Dx=1", "spark.ui.enabled": "true"}
-    settings = settings_of("a", "local[2]", ["-Xint"], given)
+    settings = session_settings("a", "local[2]", ["-Xint"], given)
     assert settings["spark.driver.extraJavaOptions"] == "-Xint -Dx=1"
     assert settings["spark.ui.enabled"] == "true"
 

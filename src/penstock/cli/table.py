@@ -28,7 +28,7 @@ _MEBIBYTE = 1 << 20
 @app.command()
 def show(*, path: str = _PATH, as_json: bool = AsJson) -> None:
     """Show a table's columns, and the number of its rows and files."""
-    with _opened(path) as table:
+    with _open(path) as table:
         from penstock.spark.lake.formats import format_at
 
         state, size, kind = table.state(), table.size(), format_at(table.path)
@@ -64,7 +64,7 @@ def history(
     as_json: bool = AsJson,
 ) -> None:
     """Show a table's versions, and the query and batch that wrote each."""
-    with _opened(path) as table:
+    with _open(path) as table:
         versions = table.history(limit)
     print_result(
         versions,
@@ -100,7 +100,7 @@ def compact(
     The small files stay on disk for readers of older versions, until `penstock table vacuum` removes them; those of a
     Parquet table, which has no versions, are removed immediately.
     """
-    with _opened(path) as table:
+    with _open(path) as table:
         done = table.compact(file_size_mb * _MEBIBYTE)
     if as_json:
         print_json({"path": table.path, "merged": done.files_before, "made": done.files_after})
@@ -127,7 +127,7 @@ def vacuum(
     Files of a batch that is being written are unused until its commit: choose an age longer than a batch takes.
     """
     age_ms = _age_ms(older_than)
-    with _opened(path) as table:
+    with _open(path) as table:
         files = table.vacuum(age_ms, is_dry_run=not remove)
     if as_json:
         print_json({"path": table.path, "removed": remove, "files": files})
@@ -150,7 +150,7 @@ def _age_ms(text: str) -> int:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator["Table"]:
+def _open(path: str) -> Iterator["Table"]:
     """Open the table at the path; its errors become one line."""
     try:
         from penstock.spark.lake.errors import TableError

@@ -19,7 +19,7 @@ from typing import Any
 import pyspark
 
 from penstock.spark.java import Java, bundled_java_home, cache_directory, find_java
-from penstock.spark.launch import launch_session, settings_of
+from penstock.spark.launch import launch_session, session_settings
 
 _DUMP_TIMEOUT_SECONDS = 120.0
 # The user need not hear about an archive that does not fit.
@@ -28,11 +28,11 @@ _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 def archive_path(java: Java, cache: Path) -> Path:
     """Return the path of the archive for this Java and this PySpark."""
-    made_with = f"{java.home} {java.version} {pyspark.__file__} {pyspark.__version__}"
-    return cache / f"classes-{hashlib.sha256(made_with.encode()).hexdigest()[:12]}.jsa"
+    identity = f"{java.home} {java.version} {pyspark.__file__} {pyspark.__version__}"
+    return cache / f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.jsa"
 
 
-def reading_options(archive: Path) -> tuple[str, ...]:
+def archive_options(archive: Path) -> tuple[str, ...]:
     """Return the JVM options that use the archive, if there is one."""
     if not os.access(archive, os.R_OK):
         return ()
@@ -46,14 +46,14 @@ def make_archive(java: Java, cache: Path) -> Path | None:
         return archive
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as directory:
-        half_done = os.path.join(directory, archive.name)
-        options = (*_base_options(java, archive), f"-XX:ArchiveClassesAtExit={half_done}", *_QUIET)
-        _train(java, options, directory)
-        if not os.path.exists(half_done):
+        temporary = os.path.join(directory, archive.name)
+        options = (*_base_options(java, archive), f"-XX:ArchiveClassesAtExit={temporary}", *_QUIET)
+        _load_classes(java, options, directory)
+        if not os.path.exists(temporary):
             return None
-        with open(half_done, "rb") as written:
+        with open(temporary, "rb") as written:
             os.fsync(written.fileno())  # a JVM may crash on an archive that a power cut has shortened
-        os.replace(half_done, archive)
+        os.replace(temporary, archive)
     return archive
 
 
@@ -67,12 +67,12 @@ def _base_options(java: Java, archive: Path) -> tuple[str, ...]:
     return (f"-XX:SharedArchiveFile={base}",)
 
 
-def _train(java: Java, jvm_options: tuple[str, ...], directory: str) -> None:
+def _load_classes(java: Java, jvm_options: tuple[str, ...], directory: str) -> None:
     """Load the classes that a pipeline uses: streaming, SQL, JSON, aggregation, and a Python function."""
     settings = {"spark.sql.shuffle.partitions": "1", "spark.sql.warehouse.dir": directory}
     spark = launch_session(
         java,
-        settings_of("penstock-class-archive", "local[1]", jvm_options, settings),
+        session_settings("penstock-class-archive", "local[1]", jvm_options, settings),
         log_path=os.path.join(directory, "spark.log"),
     )
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - the archive is complete when its process has ended

@@ -3,34 +3,34 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
 
-from penstock.spark import dead_letter_format as wire
+from penstock.spark import dead_letter_format as dlq
 from penstock.spark.record_columns import ERROR, HEADERS_TYPE, RECORD
 
 
 def dead_letters(rejected: DataFrame, *, pipeline: str, step: str) -> DataFrame:
     """Return the columns `key`, `value` and `headers` for rows that have a reason in `_error`."""
-    ours = [
-        _header(wire.PIPELINE, F.lit(pipeline)),
-        _header(wire.STEP, F.lit(step)),
-        _header(wire.ERROR, F.col(ERROR)),
+    reason = [
+        _header(dlq.PIPELINE, F.lit(pipeline)),
+        _header(dlq.STEP, F.lit(step)),
+        _header(dlq.ERROR, F.col(ERROR)),
     ]
     if RECORD not in rejected.columns:
         row = F.to_json(F.struct(*[F.col(f"`{name}`") for name in rejected.columns if name != ERROR]))
         return rejected.select(
             F.lit(None).cast("binary").alias("key"),
             row.cast("binary").alias("value"),
-            F.array(*ours).cast(HEADERS_TYPE).alias("headers"),
+            F.array(*reason).cast(HEADERS_TYPE).alias("headers"),
         )
     record = F.col(RECORD)
     origin = [
-        _header(wire.TOPIC, record["topic"]),
-        _header(wire.PARTITION, record["partition"]),
-        _header(wire.OFFSET, record["offset"]),
-        _header(wire.TIMESTAMP, F.unix_millis(record["timestamp"])),
+        _header(dlq.TOPIC, record["topic"]),
+        _header(dlq.PARTITION, record["partition"]),
+        _header(dlq.OFFSET, record["offset"]),
+        _header(dlq.TIMESTAMP, F.unix_millis(record["timestamp"])),
     ]
     before = F.coalesce(record["headers"], F.array().cast(HEADERS_TYPE))
     # After an outer join the record may be null: then there is no origin.
-    after = F.when(record["topic"].isNull(), F.array(*ours)).otherwise(F.array(*ours, *origin))
+    after = F.when(record["topic"].isNull(), F.array(*reason)).otherwise(F.array(*reason, *origin))
     return rejected.select(
         record["key"].alias("key"),
         record["value"].alias("value"),

@@ -107,7 +107,7 @@ def find_java(environ: Mapping[str, str], cache: Path, bundled_home: str | None 
             if has_vector_module and java.major <= _LENIENT_MAJOR:
                 return java
             dropped = () if has_vector_module else (f"--add-modules={_VECTOR_MODULE}",)
-            return _wrapped(java, dropped, cache)
+            return _wrap(java, dropped, cache)
     raise JavaNotFound(
         f"Spark needs Java {MAJOR_MIN} or later ({', '.join(rejected) or 'there is none here'}): "
         f"install one, or run `{pip_install('jre')}`, which brings its own"
@@ -140,11 +140,11 @@ def _probe(executable: Path) -> tuple[Java, bool] | None:
         facts = dict(_RELEASE_LINE.findall((home / "release").read_text()))
         version = facts["JAVA_VERSION"]
     except (OSError, KeyError):
-        return _ask(executable)
+        return _probe_by_running(executable)
     return Java(home=str(home), version=version), _VECTOR_MODULE in facts.get("MODULES", _VECTOR_MODULE)
 
 
-def _ask(executable: Path) -> tuple[Java, bool] | None:
+def _probe_by_running(executable: Path) -> tuple[Java, bool] | None:
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
         asked = subprocess.run(  # noqa: S603 - the Java that was found
@@ -158,7 +158,7 @@ def _ask(executable: Path) -> tuple[Java, bool] | None:
     return Java(home=facts["home"], version=facts["version"]), True
 
 
-def _wrapped(java: Java, dropped: tuple[str, ...], cache: Path) -> Java:
+def _wrap(java: Java, dropped: tuple[str, ...], cache: Path) -> Java:
     script = _WRAPPER_SCRIPT.format(java=os.path.join(java.home, "bin", "java"), dropped=dropped)
     home = cache / f"java-{hashlib.sha256(f'{sys.executable} {script}'.encode()).hexdigest()[:12]}"
     script_path = home / "bin" / "java.py"
@@ -172,8 +172,8 @@ def _wrapped(java: Java, dropped: tuple[str, ...], cache: Path) -> Java:
 
 def _write(path: Path, text: str) -> None:
     """Write atomically: a process that starts at the same time finds the whole file or none."""
-    descriptor, half_done = tempfile.mkstemp(dir=path.parent)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)
-    os.chmod(half_done, 0o755)  # noqa: S103 - an executable that others may run
-    os.replace(half_done, path)
+    os.chmod(temporary, 0o755)  # noqa: S103 - an executable that others may run
+    os.replace(temporary, path)

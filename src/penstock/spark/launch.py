@@ -38,12 +38,12 @@ COMMON_SETTINGS = MappingProxyType(
     }
 )
 # A Python worker that a busy machine starts slowly is no failure; Spark gives up after 15 s by default.
-_PATIENT = MappingProxyType({"spark.python.authenticate.socketTimeout": "120s"})
+_WORKER_TIMEOUT = MappingProxyType({"spark.python.authenticate.socketTimeout": "120s"})
 _QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})
 _LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
 
 
-def settings_of(
+def session_settings(
     app_name: str, master: str, jvm_options: Iterable[str], settings: Mapping[str, str]
 ) -> dict[str, str]:
     """Return all settings of a session. The user's JVM options are added to ours; other settings replace ours."""
@@ -52,7 +52,7 @@ def settings_of(
         "spark.app.name": app_name,
         "spark.master": master,
         **COMMON_SETTINGS,
-        **_PATIENT,
+        **_WORKER_TIMEOUT,
         **_QUIET,
         **(_LOOPBACK if _is_on_this_machine(master) else {}),
         **settings,
@@ -90,7 +90,7 @@ def launch_session(java: Java, settings: Mapping[str, str], *, log_path: str | N
     conf.set(_JVM_OPTIONS_SETTING, f"{settings[_JVM_OPTIONS_SETTING]} {_log_options(log_path)}")
     if SparkContext._gateway is None:  # noqa: SLF001 - one JVM serves all sessions of a process
         SparkContext(conf=conf, gateway=_launch_jvm(conf, log_path))
-    return configured(SparkSession.builder, settings)
+    return get_or_create_session(SparkSession.builder, settings)
 
 
 def _launch_jvm(conf: SparkConf, log_path: str | None) -> Any:
@@ -101,7 +101,7 @@ def _launch_jvm(conf: SparkConf, log_path: str | None) -> Any:
     with contextlib.ExitStack() as opened:
         log = opened.enter_context(open(log_path, "ab")) if log_path is not None else None
         begin = log.tell() if log is not None else 0
-        opened.enter_context(_path_of_workers())
+        opened.enter_context(_worker_pythonpath())
         try:
             return launch(conf, {"stderr": log})
         except PySparkRuntimeError:
@@ -110,7 +110,7 @@ def _launch_jvm(conf: SparkConf, log_path: str | None) -> Any:
 
 
 @contextlib.contextmanager
-def _path_of_workers() -> Iterator[None]:
+def _worker_pythonpath() -> Iterator[None]:
     """Set the PYTHONPATH with which workers start sooner (`worker_site`), for a JVM that starts meanwhile."""
     given = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_WORKER_SITE, given)))
@@ -136,7 +136,7 @@ def _log_options(log_path: str | None) -> str:
     return shlex.join(options)  # Spark splits the options as a shell does
 
 
-def configured(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
+def get_or_create_session(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

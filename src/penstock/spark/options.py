@@ -22,10 +22,10 @@ class Options:
     """Read-only and picklable."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = {_folded(name): str(value) for name, value in given.items()}
+        self._given = {_normalized(name): str(value) for name, value in given.items()}
 
     def text(self, name: str) -> str | None:
-        return self._given.get(_folded(name))
+        return self._given.get(_normalized(name))
 
     def is_given(self, name: str) -> bool:
         return self.text(name) is not None
@@ -47,7 +47,7 @@ class Options:
         value = self.choice(name, ("true", "false"))
         return default if value is None else value == "true"
 
-    def integer(self, name: str, *, least: int = 1) -> int | None:
+    def integer(self, name: str, *, minimum: int = 1) -> int | None:
         text = self.text(name)
         if text is None:
             return None
@@ -55,8 +55,8 @@ class Options:
             value = int(text.strip())
         except ValueError:
             raise OptionError(f"option {name} must be a whole number, not {text!r}") from None
-        if value < least:
-            raise OptionError(f"option {name} must be at least {least}, not {value}")
+        if value < minimum:
+            raise OptionError(f"option {name} must be at least {minimum}, not {value}")
         return value
 
     def kafka_properties(self, refused: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -79,5 +79,5 @@ class Options:
             raise OptionError(f"option {_KAFKA}{error}") from error
 
 
-def _folded(name: str) -> str:
+def _normalized(name: str) -> str:
     return name.lower() if name.startswith(_KAFKA) else name.replace("_", "").lower()

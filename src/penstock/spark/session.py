@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
-from penstock.spark.class_archive import archive_path, reading_options
+from penstock.spark.class_archive import archive_options, archive_path
 from penstock.spark.java import SparkDidNotStart, bundled_java_home, cache_directory, find_java
-from penstock.spark.launch import COMMON_SETTINGS, configured, launch_session, settings_of
+from penstock.spark.launch import COMMON_SETTINGS, get_or_create_session, launch_session, session_settings
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
@@ -38,7 +38,7 @@ def start_session(
     Spark's log lines go to `log_path` (by default a file in the cache directory), or to the terminal with `show_logs`.
     """
     if remote is not None:
-        return configured(
+        return get_or_create_session(
             SparkSession.builder.remote(remote), {"spark.app.name": app_name, **COMMON_SETTINGS, **settings}
         )
     cache = cache_directory(os.environ)
@@ -47,11 +47,11 @@ def start_session(
     jvm_options = _SHORT_RUN_JVM_OPTIONS if is_short_run else ()
     log_name = re.sub(r"[^\w.-]", "_", app_name)
     log = None if show_logs else log_path or str(cache / "logs" / f"{log_name}.log")
-    quick = settings_of(app_name, master, [*reading_options(archive), *jvm_options], settings)
+    quick = session_settings(app_name, master, [*archive_options(archive), *jvm_options], settings)
     try:
         return launch_session(java, quick, log_path=log)
     except SparkDidNotStart:
         if not archive.exists():
             raise
         archive.unlink(missing_ok=True)  # it may be to blame: a damaged one can crash a JVM
-    return launch_session(java, settings_of(app_name, master, jvm_options, settings), log_path=log)
+    return launch_session(java, session_settings(app_name, master, jvm_options, settings), log_path=log)

@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.batch import NULL_VALUE, BatchDecoder, DecoderError
-from penstock.spark.decode.protobuf import ProtobufRows, find_message
+from penstock.spark.decode.protobuf import ProtobufRowDecoder, find_message
 from penstock.spark.decode.settings import ProtobufDecoder
 
 
@@ -70,11 +70,11 @@ def order(**fields: Any) -> bytes:
     return made
 
 
-def protobuf_rows(descriptors: bytes, message: str, *, framed: bool = True) -> ProtobufRows:
-    return ProtobufRows(descriptors, ProtobufDecoder(descriptors="", message=message, framed=framed))
+def protobuf_rows(descriptors: bytes, message: str, *, framed: bool = True) -> ProtobufRowDecoder:
+    return ProtobufRowDecoder(descriptors, ProtobufDecoder(descriptors="", message=message, framed=framed))
 
 
-def decoded(rows: ProtobufRows, *values: bytes | None) -> list[Any]:
+def decoded(rows: ProtobufRowDecoder, *values: bytes | None) -> list[Any]:
     columns, errors, _ = BatchDecoder(rows).decode(values)
     lists = [column.to_pylist() for column in columns]
     return [

@@ -18,7 +18,7 @@ from typing import IO, Self
 import pyspark
 
 from penstock.spark import worker_site
-from penstock.spark.class_archive import archive_path, reading_options
+from penstock.spark.class_archive import archive_options, archive_path
 from penstock.spark.java import bundled_java_home, cache_directory, find_java
 
 _READY_TIMEOUT_S = 60.0
@@ -27,7 +27,7 @@ _BIN = Path(pyspark.__file__).parent / "bin"
 _CACHE = cache_directory(os.environ)
 _JAVA = find_java(os.environ, _CACHE, bundled_java_home())
 SMALL_JVM = " ".join(
-    ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *reading_options(archive_path(_JAVA, _CACHE)))
+    ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *archive_options(archive_path(_JAVA, _CACHE)))
 )
 _DAEMON = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM}
 

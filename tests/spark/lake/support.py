@@ -33,10 +33,10 @@ def prepared(
 ) -> list[DataFile]:
     """Files written as tasks write them, not yet committed."""
     wanted = table_schema(schema)
-    fitted = table.fit(
+    plan = table.plan_write(
         table.state(), Commit(schema=wanted, partition_by=partition_by, merge_schema=merge_schema)
     )
-    layout = table.layout(fitted.change.schema, fitted.partition_by)
+    layout = table.layout(plan.change.schema, plan.partition_by)
     return write_files(layout, iter([pa.RecordBatch.from_pylist([dict(row) for row in rows], schema=wanted)]))
 
 
@@ -68,7 +68,7 @@ def read(table: Table, *columns: str) -> list[dict[str, Any]]:
     state = table.state()
     assert state is not None
     names = columns or tuple(state.schema.names)
-    return [row for share in table.shares() for batch in share.batches(names) for row in batch.to_pylist()]
+    return [row for split in table.splits() for batch in split.batches(names) for row in batch.to_pylist()]
 
 
 def ids(table: Table) -> list[int]:

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.spark.lake.errors import TableError
-from penstock.spark.lake.partitions import check_columns, directory_of, split, text_of, value_of, values_in
+from penstock.spark.lake.partitions import (
+    check_partition_columns,
+    directory_of,
+    split,
+    text_of,
+    value_of,
+    values_in,
+)
 from tests.spark.lake.support import schema_of
 
 ODD = [
@@ -116,9 +123,9 @@ def test_a_value_that_no_directory_can_be_named_by_is_refused() -> None:
 def test_columns_that_cannot_partition_are_refused_by_name(columns: tuple[str, ...], message: str) -> None:
     schema = schema_of(a=pa.string(), b=pa.float64(), c=pa.list_(pa.int32()))
     with pytest.raises(TableError, match=message):
-        check_columns(schema, columns, "t")
+        check_partition_columns(schema, columns, "t")
 
 
 def test_a_table_is_not_partitioned_by_all_of_its_columns() -> None:
     with pytest.raises(TableError, match="by all of its columns"):
-        check_columns(schema_of(a=pa.string()), ("a",), "t")
+        check_partition_columns(schema_of(a=pa.string()), ("a",), "t")

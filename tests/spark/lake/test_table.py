@@ -314,8 +314,8 @@ def test_files_whose_partition_cannot_match_are_not_read(
 ) -> None:
     rows = [row for at, place in enumerate("abc", 1) for row in rows_of(at, place=place)]
     put(table, [*rows, *rows_of(4, place=None)], partition_by=("place",))
-    shares = table.shares([Condition(column="place", operator=operator, value=value)])
-    found = {row["id"] for share in shares for batch in share.batches(["id"]) for row in batch.to_pylist()}
+    splits = table.splits([Condition(column="place", operator=operator, value=value)])
+    found = {row["id"] for split in splits for batch in split.batches(["id"]) for row in batch.to_pylist()}
     assert found == expected
 
 
@@ -323,8 +323,8 @@ def test_a_date_is_a_condition_that_every_format_knows(table: Table) -> None:
     days = [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]
     rows = [{"id": at, "day": day} for at, day in enumerate(days)]
     put(table, rows, schema_of(id=pa.int32(), day=pa.date32()), partition_by=("day",))
-    shares = table.shares([Condition(column="day", operator=">", value=days[0])])
-    assert [row for share in shares for batch in share.batches(["id"]) for row in batch.to_pylist()] == [
+    splits = table.splits([Condition(column="day", operator=">", value=days[0])])
+    assert [row for split in splits for batch in split.batches(["id"]) for row in batch.to_pylist()] == [
         {"id": 1}
     ]
 

@@ -12,7 +12,7 @@ from pyspark.sql import types as spark
 from penstock.spark.lake.datasource import PenstockLakeDataSource
 from penstock.spark.lake.errors import SchemaMismatch, TableError
 from penstock.spark.lake.formats import TABLE_FORMATS, open_table
-from penstock.spark.lake.writer import TableStreamWriter, Written, arrow_schema
+from penstock.spark.lake.writer import TableStreamWriter, TaskCommitMessage, arrow_schema
 from tests.spark.lake.support import ids
 
 ROWS = spark.StructType([spark.StructField("id", spark.IntegerType(), nullable=False)])
@@ -88,16 +88,16 @@ def test_complete_mode_replaces_the_table_even_with_nothing(tmp_path: Path, tabl
 def test_the_query_of_the_tasks_counts_before_that_of_the_options(tmp_path: Path) -> None:
     writer = stream_writer(tmp_path, query_id="fallback")
     written = writer.write(batches(1))
-    assert isinstance(written, Written)
-    writer.commit([Written(query_id="real", files=written.files)], 3)
+    assert isinstance(written, TaskCommitMessage)
+    writer.commit([TaskCommitMessage(query_id="real", files=written.files)], 3)
     assert [(each.query_id, each.batch_id) for each in open_table(str(tmp_path)).history(1)] == [("real", 3)]
 
 
 def test_a_batch_write_inside_a_query_may_go_by_another_name(tmp_path: Path) -> None:
     writer = source(tmp_path, query_id="mine", batch_id="3").writer(ROWS, overwrite=False)
     written = writer.write(batches(1))
-    assert isinstance(written, Written)
-    writer.commit([Written(query_id="spark's", files=written.files)])
+    assert isinstance(written, TaskCommitMessage)
+    writer.commit([TaskCommitMessage(query_id="spark's", files=written.files)])
     assert [(each.query_id, each.batch_id) for each in open_table(str(tmp_path)).history(1)] == [("mine", 3)]
 
 
@@ -148,9 +148,9 @@ def test_a_type_of_spark_that_no_table_has_is_refused_by_name() -> None:
 def test_the_reader_gives_the_columns_that_are_asked_for(tmp_path: Path, table_format: str) -> None:
     writer = stream_writer(tmp_path, table_format=table_format, query_id="q")
     writer.commit([writer.write(batches(5))], 0)
-    asked = source(tmp_path, columns="id")
-    assert asked.schema() == spark.StructType([spark.StructField("id", spark.IntegerType())])
-    reader = pickle.loads(pickle.dumps(asked.reader(asked.schema())))
+    requested = source(tmp_path, columns="id")
+    assert requested.schema() == spark.StructType([spark.StructField("id", spark.IntegerType())])
+    reader = pickle.loads(pickle.dumps(requested.reader(requested.schema())))
     partitions = pickle.loads(pickle.dumps(reader.partitions()))
     assert [row for each in partitions for batch in reader.read(each) for row in batch.to_pylist()] == [
         {"id": 5}

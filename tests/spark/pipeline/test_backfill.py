@@ -8,7 +8,13 @@ import pytest
 from penstock.client.blocking.client import EARLIEST, LATEST, OffsetAt
 from penstock.client.metadata import Partition, Topic, TopicPartition
 from penstock.spark.decode.settings import JsonDecoder
-from penstock.spark.pipeline.backfill import Done, SourceRange, TimeRange, select_queries, source_ranges
+from penstock.spark.pipeline.backfill import (
+    BackfillLog,
+    SourceRange,
+    TimeRange,
+    select_queries,
+    source_ranges,
+)
 from penstock.spark.pipeline.core.model import Output, Pipeline, TopicSource
 from penstock.spark.pipeline.core.queries import plan_queries
 from penstock.spark.pipeline.outputs import TableTarget
@@ -92,7 +98,7 @@ def test_an_unknown_output_is_reported_with_the_known_ones() -> None:
 
 
 def test_what_was_done_is_known_to_the_next_run(tmp_path: Path) -> None:
-    done = Done(str(tmp_path / "state"))
+    done = BackfillLog(str(tmp_path / "state"))
     assert "a 1 2" not in done.known
     done.add("a 1 2")
-    assert list(Done(str(tmp_path / "state")).known) == ["a 1 2"]
+    assert list(BackfillLog(str(tmp_path / "state")).known) == ["a 1 2"]

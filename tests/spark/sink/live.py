@@ -18,7 +18,7 @@ from penstock.client.blocking.client import BlockingClient
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.decision import Member
-from penstock.spark.sink.exactly_once import Written
+from penstock.spark.sink.exactly_once import WrittenBatch
 from penstock.spark.sink.identity import Run, Task
 from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.task import TaskWriter
@@ -64,7 +64,7 @@ class LiveQuery:
         self.transactions = BrokerTransactions(cluster)
         self._task_ids = itertools.count()
 
-    def write(self, batch_id: int, parts: Sequence[Sequence[int]]) -> Written:
+    def write(self, batch_id: int, parts: Sequence[Sequence[int]]) -> WrittenBatch:
         """Run a batch's tasks, one for each part."""
         members: list[Member] = []
         idle: list[int] = []
@@ -76,13 +76,13 @@ class LiveQuery:
                 attempt=0,
                 number=next(self._task_ids),
             )
-            number = exactly_once.claim(self.transactions, task)
+            number = exactly_once.claim_transactional_id(self.transactions, task)
             member = None if number is None else self.write_task(number, rows)
             if member is None:
                 idle.append(task.number if number is None else number)
             else:
                 members.append(member)
-        return Written(
+        return WrittenBatch(
             run=self.run,
             batch_id=batch_id,
             members=tuple(members),

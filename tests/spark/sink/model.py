@@ -9,10 +9,10 @@ import itertools
 from collections.abc import Callable, Generator, Iterable, Sequence
 
 from penstock.spark.sink import exactly_once
-from penstock.spark.sink.decision import APPLIED, Decision, Member, from_offsets, to_pieces
+from penstock.spark.sink.decision import APPLIED_PARTITION, Decision, Member, decode_offsets, encode_pieces
 from penstock.spark.sink.errors import Fenced, TransactionLost
-from penstock.spark.sink.exactly_once import Written
-from penstock.spark.sink.identity import Run, Task, driver_id, is_of_task
+from penstock.spark.sink.exactly_once import WrittenBatch
+from penstock.spark.sink.identity import Run, Task, driver_id, is_task_of_query
 
 QUERY = "q"
 
@@ -42,7 +42,7 @@ class ModelBrokers:
         self.between: Callable[[], None] = lambda: None
         self.visible: list[int] = []
         self._ids: dict[str, _Id] = {}
-        self._offsets: dict[int, tuple[int, str]] = {}
+        self._decision_request: dict[int, tuple[int, str]] = {}
         self._producer_ids = itertools.count()
 
     # -- what the sink asks
@@ -59,7 +59,7 @@ class ModelBrokers:
 
     def last_decision(self, query_id: str, *, is_stable: bool) -> Decision | None:
         self.between()
-        return from_offsets(self._offsets)
+        return decode_offsets(self._decision_request)
 
     def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
         self.between()
@@ -68,12 +68,12 @@ class ModelBrokers:
         self.between()
         self._driver(query_id, producer)
         driver.state = State.COMMITTED
-        for piece, text in enumerate(to_pieces(decision)):
-            self._offsets[piece] = decision.batch_id, text
+        for piece, text in enumerate(encode_pieces(decision)):
+            self._decision_request[piece] = decision.batch_id, text
 
     def mark_applied(self, query_id: str, decision: Decision) -> None:
         self.between()
-        self._offsets[APPLIED] = decision.batch_id, decision.run_id
+        self._decision_request[APPLIED_PARTITION] = decision.batch_id, decision.run_id
 
     def _driver(self, query_id: str, producer: tuple[int, int]) -> _Id:
         driver = self._ids[driver_id(query_id)]
@@ -82,9 +82,9 @@ class ModelBrokers:
         return driver
 
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
-        return [member for member in members if not self._end(run, member, commit)]
+        return [member for member in members if not self._end_request(run, member, commit)]
 
-    def _end(self, run: Run, member: Member, commit: bool) -> bool:
+    def _end_request(self, run: Run, member: Member, commit: bool) -> bool:
         self.between()
         known = self._ids[run.transactional_id(member.number)]
         if (known.producer_id, known.epoch) != (member.producer_id, member.epoch):
@@ -96,7 +96,7 @@ class ModelBrokers:
             known.rows = []
         return known.state is (State.COMMITTED if commit else State.ABORTED)
 
-    def broken(self, run: Run, members: Sequence[Member]) -> list[Member]:
+    def find_lost(self, run: Run, members: Sequence[Member]) -> list[Member]:
         self.between()
         return [member for member in members if not self._is_open(run, member)]
 
@@ -105,12 +105,12 @@ class ModelBrokers:
         is_same = (known.producer_id, known.epoch) == (member.producer_id, member.epoch)
         return is_same and known.state is State.OPEN
 
-    def open_ids(self, query_id: str) -> list[str]:
+    def open_transactional_ids(self, query_id: str) -> list[str]:
         self.between()
         return [
             name
             for name, known in self._ids.items()
-            if known.state is State.OPEN and is_of_task(name, query_id)
+            if known.state is State.OPEN and is_task_of_query(name, query_id)
         ]
 
     # -- what tasks do, and time
@@ -134,7 +134,7 @@ class ModelBrokers:
 
     @property
     def is_decided(self) -> bool:
-        return bool(self._offsets)
+        return bool(self._decision_request)
 
     @property
     def id_count(self) -> int:
@@ -147,7 +147,7 @@ Message = tuple[int, Member | None]
 
 def task(brokers: ModelBrokers, me: Task, rows: Sequence[int]) -> Generator[None, None, Message | None]:
     """What a task does, with a stop wherever it may be held up. None: it failed."""
-    number = exactly_once.claim(brokers, me)
+    number = exactly_once.claim_transactional_id(brokers, me)
     yield
     if number is None:
         return me.number, None
@@ -192,11 +192,11 @@ class Spark:
         self._task_ids[run] = itertools.count()  # a new application counts from 0 again
         return run
 
-    def run_tasks(self, run: Run, batch_id: int) -> Written:
+    def run_tasks(self, run: Run, batch_id: int) -> WrittenBatch:
         rows = self.batches[batch_id]
         count = 1 + self.choose(3)
         messages = [self._run_task(run, batch_id, part, rows[part::count]) for part in range(count)]
-        return Written(
+        return WrittenBatch(
             run=run,
             batch_id=batch_id,
             members=tuple(member for _, member in messages if member is not None),

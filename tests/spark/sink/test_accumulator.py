@@ -14,7 +14,7 @@ from penstock.client.settings import ClientSettings
 from penstock.protocol.compression import Codec
 from penstock.protocol.records.batch import parse_header
 from penstock.protocol.records.record import Record, iter_records
-from penstock.spark.sink.accumulator import Accumulator, Sealed
+from penstock.spark.sink.accumulator import Accumulator, SealedBatch
 from penstock.spark.sink.columns import rows_of
 from penstock.spark.sink.errors import RowError
 from penstock.spark.sink.settings import SinkSettings
@@ -43,16 +43,16 @@ def accumulator(
     )
 
 
-def all_of(made: Accumulator, *batches: pa.RecordBatch, topic: str | None) -> list[Sealed]:
+def all_of(made: Accumulator, *batches: pa.RecordBatch, topic: str | None) -> list[SealedBatch]:
     sealed = [each for batch in batches for each in made.add(rows_of(batch, topic))]
     return [*sealed, *made.flush()]
 
 
-def records_in(sealed: list[Sealed]) -> dict[TopicPartition, list[Record]]:
+def records_in(sealed: list[SealedBatch]) -> dict[TopicPartition, list[Record]]:
     found: dict[TopicPartition, list[Record]] = {}
     for batch in sealed:
         header = parse_header(memoryview(batch.data), 0)
-        known = found.setdefault(batch.where, [])
+        known = found.setdefault(batch.tp, [])
         assert header.base_sequence == len(known), "sequence numbers have no gap"
         assert (header.producer_id, header.producer_epoch) == (7, 3)
         known += iter_records(memoryview(batch.data))
@@ -102,7 +102,7 @@ def test_rows_go_to_the_topic_of_their_column_and_to_the_partition_they_ask_for(
     }
     batch = pa.record_batch(columns)
     found = records_in(all_of(accumulator(None, {"a": 2, "b": 5}), batch, topic=None))
-    texts = {where: [record.value for record in records] for where, records in found.items()}
+    texts = {tp: [record.value for record in records] for tp, records in found.items()}
     assert texts == {
         TopicPartition("a", 1): [b"a1"],
         TopicPartition("a", 0): [b"a2"],
@@ -126,4 +126,4 @@ def test_batches_are_compressed_and_marked_as_asked(codec: Codec) -> None:
     header = parse_header(memoryview(sealed.data), 0)
     assert header.codec is codec
     assert header.is_transactional is (codec is Codec.GZIP)
-    assert len(records_in([sealed])[sealed.where]) == 10
+    assert len(records_in([sealed])[sealed.tp]) == 10

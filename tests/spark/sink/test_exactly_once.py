@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.decision import Member
-from penstock.spark.sink.errors import DecisionBroken, TransactionLost
-from penstock.spark.sink.exactly_once import Written
+from penstock.spark.sink.errors import PartialCommit, TransactionLost
+from penstock.spark.sink.exactly_once import WrittenBatch
 from penstock.spark.sink.identity import Run
 from tests.spark.sink.model import QUERY, Crash, ModelBrokers, Spark
 
@@ -57,7 +57,7 @@ def starts(spark: Spark, batches_max: int = 1 << 30) -> bool:
     """Whether a run got to its end. It may fail, but never because a decision could not be carried out."""
     try:
         spark.start(batches_max)
-    except DecisionBroken:
+    except PartialCommit:
         raise
     except (Crash, TransactionLost):
         return False
@@ -151,13 +151,13 @@ def test_what_was_left_open_is_aborted_by_the_next_batch(seed: int) -> None:
     spark.brokers.between, spark.choose = (lambda: None), (lambda _: 0)
     spark.batches = [*spark.batches, [9]]
     run_to_the_end(spark)
-    assert spark.brokers.open_ids(QUERY) == []
+    assert spark.brokers.open_transactional_ids(QUERY) == []
 
 
 def test_of_two_drivers_the_slower_one_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
     spark = Spark(ModelBrokers(), [[1, 2, 3]])
-    slower: list[Written] = []
-    listed = spark.brokers.open_ids
+    slower: list[WrittenBatch] = []
+    listed = spark.brokers.open_transactional_ids
 
     def list_and_let_another_write(query_id: str) -> list[str]:
         found = listed(query_id)
@@ -165,7 +165,7 @@ def test_of_two_drivers_the_slower_one_leaves_nothing_open(monkeypatch: pytest.M
             slower.append(spark.run_tasks(spark.new_run(), 0))
         return found
 
-    monkeypatch.setattr(spark.brokers, "open_ids", list_and_let_another_write)
+    monkeypatch.setattr(spark.brokers, "open_transactional_ids", list_and_let_another_write)
     spark.start()
     assert listed(QUERY) != []
     exactly_once.commit(spark.brokers, slower[0])
@@ -217,7 +217,7 @@ def test_a_transaction_that_timed_out_before_the_decision_fails_the_batch_and_no
     with pytest.raises(
         TransactionLost, match=r"Nothing of the batch is visible.*kafka\.transaction\.timeout\.ms"
     ):
-        exactly_once.commit(brokers, Written(run=run, batch_id=0, members=(member,), task_count=1))
+        exactly_once.commit(brokers, WrittenBatch(run=run, batch_id=0, members=(member,), task_count=1))
     assert brokers.visible == []
 
 
@@ -236,7 +236,7 @@ def test_a_decided_transaction_that_timed_out_is_an_error_each_time() -> None:
     spark.brokers.time_out()
     for _ in range(2):
         with pytest.raises(
-            DecisionBroken, match=r"batch 0 of query q was decided.*delivery set to at-least-once"
+            PartialCommit, match=r"batch 0 of query q was decided.*delivery set to at-least-once"
         ):
             spark.start()
 

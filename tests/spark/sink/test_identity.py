@@ -7,7 +7,7 @@ import pytest
 from pyspark import TaskContext
 
 from penstock.spark.sink.errors import SinkError
-from penstock.spark.sink.identity import Run, driver_id, is_of_task, streaming_task
+from penstock.spark.sink.identity import Run, driver_id, is_task_of_query, streaming_task
 
 RUN = Run(query_id="a-b.c", run_id="run")
 
@@ -52,7 +52,7 @@ def test_a_task_without_its_query_id_cannot_write_exactly_once(missing: str) -> 
 
 
 def test_the_ids_of_a_querys_tasks_match_no_other_query() -> None:
-    mine = RUN.transactional_id(5)
-    assert is_of_task(mine, RUN.query_id)
+    own_rows = RUN.transactional_id(5)
+    assert is_task_of_query(own_rows, RUN.query_id)
     for other in (driver_id(RUN.query_id), "penstock-spark.a-bxc.run.5", "penstock-spark.a-b.cc.run.5"):
-        assert not is_of_task(other, RUN.query_id)
+        assert not is_task_of_query(other, RUN.query_id)

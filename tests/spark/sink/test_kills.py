@@ -159,7 +159,7 @@ class Copying:
         queries = {path.read_text() for path in self._checkpoint.glob("metadata")}
         assert len(queries) == 1
         query_id = queries.pop().split('"id":"')[1].split('"')[0]
-        assert BrokerTransactions(self._cluster).open_ids(query_id) == []
+        assert BrokerTransactions(self._cluster).open_transactional_ids(query_id) == []
 
     def close(self) -> None:
         if self.driver is not None:

@@ -9,7 +9,7 @@ import pytest
 from penstock.client.blocking.client import BlockingClient
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.decision import Decision, Member
-from penstock.spark.sink.errors import DecisionBroken, Fenced, SinkError, TransactionLost
+from penstock.spark.sink.errors import Fenced, PartialCommit, SinkError, TransactionLost
 from penstock.spark.sink.identity import driver_id
 from penstock.spark.sink.transactions import BrokerTransactions
 from tests.spark.sink.live import LiveQuery, committed_rows, new_name, sink_settings
@@ -69,7 +69,7 @@ def test_rows_become_visible_with_the_commit_of_their_batch(query: LiveQuery) ->
 def test_a_batch_that_is_aborted_leaves_nothing(query: LiveQuery) -> None:
     exactly_once.abort(query.transactions, query.write(0, [[1], [2]]))
     assert seen(query) == []
-    assert query.transactions.open_ids(query.run.query_id) == []
+    assert query.transactions.open_transactional_ids(query.run.query_id) == []
 
 
 def test_ids_are_used_again_by_the_batches_of_a_run(query: LiveQuery) -> None:
@@ -85,27 +85,27 @@ def test_ids_are_used_again_by_the_batches_of_a_run(query: LiveQuery) -> None:
 def test_a_driver_may_die_before_any_call_and_the_batch_still_appears_once(query: LiveQuery) -> None:
     rows: list[int] = []
     for calls in itertools.count():
-        batch_id, mine = calls, [10 * calls, 10 * calls + 1, 10 * calls + 2]
-        rows += mine
+        batch_id, own_rows = calls, [10 * calls, 10 * calls + 1, 10 * calls + 2]
+        rows += own_rows
         dying = next_run(query)
-        written = dying.write(batch_id, [mine[:2], mine[2:]])
+        written = dying.write(batch_id, [own_rows[:2], own_rows[2:]])
         try:
             exactly_once.commit(Crashing(dying.transactions, calls), written)
             break
         except Crash:
             heir = next_run(query)
-            exactly_once.commit(heir.transactions, heir.write(batch_id, [[row] for row in mine]))
+            exactly_once.commit(heir.transactions, heir.write(batch_id, [[row] for row in own_rows]))
     assert calls > 6
     assert sorted(seen(query)) == rows
-    assert query.transactions.open_ids(query.run.query_id) == []
+    assert query.transactions.open_transactional_ids(query.run.query_id) == []
 
 
 def test_what_a_dead_run_left_open_is_aborted_by_the_next_commit(query: LiveQuery) -> None:
     query.write(0, [[1], [2]])
-    assert len(query.transactions.open_ids(query.run.query_id)) == 2
+    assert len(query.transactions.open_transactional_ids(query.run.query_id)) == 2
     heir = next_run(query)
     exactly_once.commit(heir.transactions, heir.write(0, [[1, 2]]))
-    assert query.transactions.open_ids(query.run.query_id) == []
+    assert query.transactions.open_transactional_ids(query.run.query_id) == []
     assert sorted(seen(query)) == [1, 2]
 
 
@@ -134,7 +134,7 @@ def test_a_decided_transaction_that_no_longer_exists_is_an_error(query: LiveQuer
         exactly_once.commit(Crashing(query.transactions, calls_until_decided), written)
     query.transactions.begin(query.run.transactional_id(written.members[1].number))  # as its timeout would do
     heir = next_run(query)
-    with pytest.raises(DecisionBroken, match="1 of its 2 transactions were aborted"):
+    with pytest.raises(PartialCommit, match="1 of its 2 transactions were aborted"):
         exactly_once.commit(heir.transactions, heir.write(0, [[1, 2]]))
 
 
@@ -168,5 +168,5 @@ def test_a_timeout_that_the_broker_does_not_allow_is_lowered_or_reported(query: 
     too_long = BrokerTransactions(query.cluster, timeout_ms=2_000_000_000)
     with pytest.raises(SinkError, match=r"lower kafka\.transaction\.timeout\.ms"):
         too_long.begin(transactional_id)
-    too_long._may_shorten = True
+    too_long._can_lower_timeout = True
     assert too_long.begin(transactional_id)[1] == 0

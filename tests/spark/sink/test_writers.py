@@ -117,7 +117,7 @@ def test_a_stream_that_is_stopped_started_and_made_to_replay_writes_each_row_onc
     write_rows(cluster, shared_broker.bootstrap, source, range(100, 150))
     finish(start(session, shared_broker, source, target, tmp_path))
     assert sorted(committed_rows(shared_broker.bootstrap, target)) == list(range(150))
-    assert BrokerTransactions(cluster).open_ids(str(query.id)) == []
+    assert BrokerTransactions(cluster).open_transactional_ids(str(query.id)) == []
 
 
 def test_a_stream_may_ask_for_at_least_once_and_then_decides_nothing(

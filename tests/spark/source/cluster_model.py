@@ -21,16 +21,14 @@ class ClusterModel(BlockingClient):
 
     def topics(self, names: Iterable[str] | None = None) -> Mapping[str, Topic]:
         self.questions += 1
-        known = {where.topic for where in self.logs}
+        known = {tp.topic for tp in self.logs}
         return {
             name: Topic(
                 name=name,
                 topic_id=bytes(16),
                 is_internal=name.startswith("__"),
                 partitions={
-                    where.partition: Partition(index=where.partition)
-                    for where in self.logs
-                    if where.topic == name
+                    tp.partition: Partition(index=tp.partition) for tp in self.logs if tp.topic == name
                 },
             )
             for name in (known if names is None else known & set(names))
@@ -41,10 +39,10 @@ class ClusterModel(BlockingClient):
     ) -> dict[TopicPartition, OffsetAt]:
         self.questions += 1
         self.reads_committed_only.append(reads_committed_only)
-        return {where: OffsetAt(offset=self._at(where, time), timestamp=0) for where, time in wanted.items()}
+        return {tp: OffsetAt(offset=self._at(tp, time), timestamp=0) for tp, time in wanted.items()}
 
-    def _at(self, where: TopicPartition, timestamp: int) -> int:
-        earliest, latest = self.logs[where]
+    def _at(self, tp: TopicPartition, timestamp: int) -> int:
+        earliest, latest = self.logs[tp]
         if timestamp == EARLIEST:
             return earliest
         if timestamp == LATEST:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.client.metadata import TopicPartition
-from penstock.spark.source.plan import OffsetRange, limited, ranges_between, split
+from penstock.spark.source.plan import OffsetRange, limit_records, ranges_between, split
 
 A, B, C = (TopicPartition(topic, 0) for topic in "abc")
 
@@ -36,17 +36,17 @@ def test_a_missing_partition_or_one_that_went_back_or_starts_late_is_a_loss() ->
 
 
 def test_a_limit_is_shared_in_proportion_to_what_waits() -> None:
-    assert limited({A: 0, B: 10}, {A: 300, B: 110}, 40) == {A: 30, B: 20}
-    assert limited({A: 0, B: 10}, {A: 300, B: 110}, 1000) == {A: 300, B: 110}
+    assert limit_records({A: 0, B: 10}, {A: 300, B: 110}, 40) == {A: 30, B: 20}
+    assert limit_records({A: 0, B: 10}, {A: 300, B: 110}, 1000) == {A: 300, B: 110}
 
 
 def test_a_small_partition_does_not_starve_beside_a_large_one() -> None:
-    end = limited({A: 0, B: 0, C: 7}, {A: 1_000_000, B: 1, C: 7}, 10)
+    end = limit_records({A: 0, B: 0, C: 7}, {A: 1_000_000, B: 1, C: 7}, 10)
     assert end == {A: 9, B: 1, C: 7}
 
 
 def test_with_more_partitions_than_records_to_give_the_fullest_come_first() -> None:
-    assert limited({A: 0, B: 0, C: 0}, {A: 5, B: 9, C: 7}, 2) == {A: 0, B: 1, C: 1}
+    assert limit_records({A: 0, B: 0, C: 0}, {A: 5, B: 9, C: 7}, 2) == {A: 0, B: 1, C: 1}
 
 
 @given(
@@ -58,9 +58,9 @@ def test_a_limited_end_takes_all_that_the_limit_allows_and_never_more(
 ) -> None:
     start = {TopicPartition("t", number): 100 * number for number in sizes}
     latest = {TopicPartition("t", number): 100 * number + size for number, size in sizes.items()}
-    end = limited(start, latest, records_max)
-    assert all(start[where] <= end[where] <= latest[where] for where in latest)
-    assert sum(end[where] - start[where] for where in end) == min(records_max, sum(sizes.values()))
+    end = limit_records(start, latest, records_max)
+    assert all(start[tp] <= end[tp] <= latest[tp] for tp in latest)
+    assert sum(end[tp] - start[tp] for tp in end) == min(records_max, sum(sizes.values()))
 
 
 def test_ranges_are_cut_by_their_share_until_there_are_enough_tasks() -> None:
@@ -100,6 +100,6 @@ def test_split_ranges_cover_exactly_the_same_offsets(
 
 def test_an_empty_range_has_no_size() -> None:
     assert span(5, 3).size == 0
-    assert str(span(0, 1).where) == "a-0"
+    assert str(span(0, 1).tp) == "a-0"
     with pytest.raises(AttributeError):
         span(0, 1).start = 3  # type: ignore[misc]  # frozen: tasks and drivers share it

@@ -6,7 +6,14 @@ from penstock.client.blocking.client import EARLIEST, LATEST
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 from penstock.spark.source.positions import MissingTopics, Positions
-from penstock.spark.source.spec import Assigned, AtEdge, AtOffsets, AtTimestamps, Subscription, Topics
+from penstock.spark.source.spec import (
+    Assigned,
+    AtOffsets,
+    AtTimestamps,
+    EarliestOrLatest,
+    Subscription,
+    Topics,
+)
 from tests.spark.source.cluster_model import ClusterModel
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -37,7 +44,7 @@ def test_at_the_start_what_was_named_must_exist() -> None:
 
 def test_edges_and_offsets_become_numbers() -> None:
     both = frozenset({A0, A1})
-    assert positions().resolve(AtEdge(edge=EARLIEST), both) == {A0: 2, A1: 0}
+    assert positions().resolve(EarliestOrLatest(offset=EARLIEST), both) == {A0: 2, A1: 0}
     at = AtOffsets(option="startingOffsets", offsets={A0: LATEST, A1: 7})
     assert positions().resolve(at, both) == {A0: 10, A1: 7}
 

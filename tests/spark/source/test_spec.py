@@ -9,13 +9,13 @@ from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.spec import (
     Assigned,
-    AtEdge,
     AtOffsets,
     AtTimestamps,
+    EarliestOrLatest,
     SourceSpec,
     Topics,
     batch_spec,
-    mentions_latest,
+    depends_on_time,
     stream_spec,
 )
 
@@ -35,8 +35,11 @@ def stream(**given: Any) -> SourceSpec:
 
 
 def test_by_default_a_batch_reads_all_records_and_a_stream_only_new_ones() -> None:
-    assert (batch().starting, batch().ending) == (AtEdge(edge=EARLIEST), AtEdge(edge=LATEST))
-    assert stream().starting == AtEdge(edge=LATEST)
+    assert (batch().starting, batch().ending) == (
+        EarliestOrLatest(offset=EARLIEST),
+        EarliestOrLatest(offset=LATEST),
+    )
+    assert stream().starting == EarliestOrLatest(offset=LATEST)
     assert batch().fails_on_data_loss
     assert not batch().includes_headers
     assert not batch().client.reads_committed_only
@@ -143,8 +146,8 @@ def test_limits_and_the_clients_own_properties_are_read() -> None:
 
 
 def test_a_start_that_depends_on_the_moment_is_recognised() -> None:
-    assert mentions_latest(stream().starting)
-    assert mentions_latest(stream(startingOffsets='{"a": {"0": -1}}').starting)
-    assert mentions_latest(stream(startingTimestamp=1, startingOffsetsByTimestampStrategy="latest").starting)
-    assert not mentions_latest(stream(startingOffsets="earliest").starting)
-    assert not mentions_latest(stream(startingTimestamp=1).starting)
+    assert depends_on_time(stream().starting)
+    assert depends_on_time(stream(startingOffsets='{"a": {"0": -1}}').starting)
+    assert depends_on_time(stream(startingTimestamp=1, startingOffsetsByTimestampStrategy="latest").starting)
+    assert not depends_on_time(stream(startingOffsets="earliest").starting)
+    assert not depends_on_time(stream(startingTimestamp=1).starting)

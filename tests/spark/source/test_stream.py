@@ -9,7 +9,7 @@ from penstock.spark.options import Options
 from penstock.spark.source.plan import DataLoss
 from penstock.spark.source.positions import MissingTopics, Positions
 from penstock.spark.source.spec import stream_spec
-from penstock.spark.source.stream import LATEST_AGE_MAX_MS, PARTITIONS_AGE_MAX_MS, StreamPlanner
+from penstock.spark.source.stream import LATEST_CACHE_MS, PARTITIONS_CACHE_MS, StreamPlanner
 from tests.client.blocking.clock import TestClock
 from tests.spark.source.cluster_model import ClusterModel
 
@@ -44,7 +44,7 @@ def test_micro_batches_follow_one_another() -> None:
     assert end == {A0: 10, A1: 30}
     assert stream.tasks(start, end) == [("a", 0, 0, 10), ("a", 1, 0, 30)]
     stream.model.logs[A0] = (0, 12)
-    stream.clock.sleep(LATEST_AGE_MAX_MS)
+    stream.clock.sleep(LATEST_CACHE_MS)
     assert stream.planner.latest(end, takes_all=True) == {A0: 12, A1: 30}
     assert stream.planner.latest_known() == {A0: 12, A1: 30}
 
@@ -58,7 +58,7 @@ def test_answers_are_kept_for_a_moment_because_spark_asks_all_the_time() -> None
     for _ in range(20):
         assert stream.planner.latest(start, takes_all=True)[A0] == 10
     assert stream.model.questions == asked
-    stream.clock.sleep(LATEST_AGE_MAX_MS)
+    stream.clock.sleep(LATEST_CACHE_MS)
     assert stream.planner.latest(start, takes_all=True)[A0] == 99
 
 
@@ -75,7 +75,7 @@ def test_few_records_wait_for_more_until_the_delay_is_over() -> None:
     start = stream.planner.initial()
     assert stream.planner.latest(start) == start
     stream.model.logs[A0] = (0, 11)
-    stream.clock.sleep(LATEST_AGE_MAX_MS)
+    stream.clock.sleep(LATEST_CACHE_MS)
     first = stream.planner.latest(start)
     assert first == {A0: 11, A1: 30}
     assert stream.planner.latest(first) == first
@@ -90,7 +90,7 @@ def test_new_partitions_and_topics_are_read_from_their_beginning() -> None:
     stream = Stream(subscribePattern="a|b", maxOffsetsPerTrigger=1000)
     start = stream.planner.initial()
     stream.model.logs[B0] = (0, 4)
-    stream.clock.sleep(PARTITIONS_AGE_MAX_MS)
+    stream.clock.sleep(PARTITIONS_CACHE_MS)
     end = stream.planner.latest(start, records_max=1000)
     assert end == {A0: 10, A1: 30, B0: 4}
     assert ("b", 0, 0, 4) in stream.tasks(start, end)
@@ -133,7 +133,7 @@ def test_a_broker_that_does_not_know_all_yet_is_asked_again_before_anything_is_c
 
 def test_available_now_reads_what_is_there_and_nothing_that_comes_later() -> None:
     stream = Stream(minOffsetsPerTrigger=1000)
-    stream.planner.stop_at_present()
+    stream.planner.stop_at_current_end()
     start = stream.planner.initial()
     first = stream.planner.latest(start, records_max=20)
     stream.model.logs[A0] = (0, 99)

@@ -80,12 +80,12 @@ class BatchDecoder:
             return [pa.array(self._decoder.column(rows, at), kind) for at, kind in enumerate(self._types)]
         except (pa.ArrowException, ValueError, OverflowError, TypeError):
             for number, row in enumerate(rows):
-                fault = None if row is None else self._fault(row)
+                fault = None if row is None else self._conversion_error(row)
                 if fault is not None:
                     rows[number], errors[number] = None, fault
             return [pa.array(self._decoder.column(rows, at), kind) for at, kind in enumerate(self._types)]
 
-    def _fault(self, row: Any) -> str | None:
+    def _conversion_error(self, row: Any) -> str | None:
         for at, kind in enumerate(self._types):
             (value,) = self._decoder.column([row], at)
             try:

@@ -31,26 +31,26 @@ def decode(frame: DataFrame, decoder: Decoder, directory: str = ".") -> DataFram
     parts = _record_columns(frame)
     # On its way to Python Spark spends 10 µs on a null array, and next to nothing on an empty one.
     parts["headers"] = F.coalesce(parts["headers"], F.array().cast(HEADERS_TYPE))
-    records = frame.select(*[column.alias(_flat(name)) for name, column in parts.items()])
+    records = frame.select(*[column.alias(_flat_name(name)) for name, column in parts.items()])
     schema = T.StructType()
     for field in rows.schema.fields:
         schema.add(field.name, field.dataType)
     for field in (*records.schema.fields, T.StructField(ERROR, T.StringType())):
         schema.add(field)
     decoded = records.mapInArrow(functools.partial(_decode_batches, rows), schema)
-    record = F.struct(*[_restored(name).alias(name) for name in _RECORD_COLUMNS])
+    record = F.struct(*[_restore_field(name).alias(name) for name in _RECORD_COLUMNS])
     return decoded.select(
         *[F.col(f"`{name}`") for name in rows.schema.names], record.alias(RECORD), F.col(ERROR)
     )
 
 
-def _flat(name: str) -> str:
+def _flat_name(name: str) -> str:
     return f"{RECORD}_{name}"
 
 
-def _restored(name: str) -> Column:
+def _restore_field(name: str) -> Column:
     """Return a field of the record; like Spark's own connector, empty headers are null."""
-    column = F.col(_flat(name))
+    column = F.col(_flat_name(name))
     return F.when(F.size(column) > 0, column) if name == "headers" else column
 
 
@@ -73,9 +73,9 @@ def _record(frame: DataFrame) -> Column:
 
 def _decode_batches(decoder: RowDecoder, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     worker = BatchDecoder(decoder)
-    names = [*worker.names, *map(_flat, _RECORD_COLUMNS), ERROR]
+    names = [*worker.names, *map(_flat_name, _RECORD_COLUMNS), ERROR]
     for batch in batches:
-        columns, errors, wanted = worker.decode(batch.column(_flat("value")).to_pylist())
+        columns, errors, wanted = worker.decode(batch.column(_flat_name("value")).to_pylist())
         record = batch if len(wanted) == batch.num_rows else batch.take(pa.array(wanted, pa.int64()))
         yield pa.RecordBatch.from_arrays([*columns, *record.columns, pa.array(errors, pa.string())], names)
 

@@ -33,11 +33,11 @@ _SCALARS: dict[int, T.DataType] = {
 }
 
 
-def row_decoder(settings: ProtobufDecoder, directory: str) -> "ProtobufRows":
-    return ProtobufRows(Path(directory, settings.descriptors).read_bytes(), settings)
+def row_decoder(settings: ProtobufDecoder, directory: str) -> "ProtobufRowDecoder":
+    return ProtobufRowDecoder(Path(directory, settings.descriptors).read_bytes(), settings)
 
 
-class ProtobufRows:
+class ProtobufRowDecoder:
     """`descriptors` are the bytes of a FileDescriptorSet."""
 
     def __init__(self, descriptors: bytes, settings: ProtobufDecoder) -> None:
@@ -57,7 +57,7 @@ class ProtobufRows:
             if self._framed:
                 path, body = split_indexes(split_frame(value)[1])
                 if path != wanted_path:
-                    raise Rejected(f"not a {self._message}: {_described(wanted, path)}")
+                    raise Rejected(f"not a {self._message}: {_describe_path(wanted, path)}")
             message = make()
             try:
                 message.ParseFromString(body)
@@ -116,7 +116,7 @@ def _top_level(message: Descriptor) -> Sequence[Descriptor]:
     return list(message.file.message_types_by_name.values())
 
 
-def _described(wanted: Descriptor, path: tuple[int, ...]) -> str:
+def _describe_path(wanted: Descriptor, path: tuple[int, ...]) -> str:
     """Describe the message at these indexes, if the file has one."""
     level = _top_level(wanted)
     name = None

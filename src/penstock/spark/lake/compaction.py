@@ -7,9 +7,9 @@ import msgspec
 import pyarrow as pa
 
 from penstock.spark.lake.files import DataFile, FileLayout, write_files
-from penstock.spark.lake.shares import packed
+from penstock.spark.lake.splits import pack
 
-_FULL_SHARE = 0.75  # a file this close to the target size is left alone
+_LARGE_FILE_FRACTION = 0.75  # a file this close to the target size is left alone
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,12 +31,12 @@ def groups_to_merge(files: Iterable[Candidate], file_size_bytes: int) -> list[li
     """Return groups of at least two small files, each of which makes about one file of the target size."""
     by_partition: dict[tuple[object, ...], list[Candidate]] = {}
     for file in files:
-        if file.size_bytes < file_size_bytes * _FULL_SHARE:
+        if file.size_bytes < file_size_bytes * _LARGE_FILE_FRACTION:
             by_partition.setdefault(file.partition, []).append(file)
     return [
         group
         for small in by_partition.values()
-        for group in packed(small, lambda each: each.size_bytes, file_size_bytes)
+        for group in pack(small, lambda each: each.size_bytes, file_size_bytes)
         if len(group) > 1
     ]
 

@@ -20,16 +20,16 @@ from penstock.spark.lake.conditions import Condition, arrow_expression
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.schema import SchemaChange, table_schema
-from penstock.spark.lake.shares import dataset_shares
+from penstock.spark.lake.splits import dataset_splits
 from penstock.spark.lake.table import (
     Commit,
     Compaction,
-    Fit,
     OptimisticTable,
-    Share,
     Size,
+    Split,
     TableState,
     Version,
+    WritePlan,
 )
 
 _HOUR_MS = 3_600_000
@@ -43,14 +43,14 @@ class DeltaTable(OptimisticTable):
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
         return FileLayout(root=self.path, schema=schema, partition_by=partition_by)
 
-    def _create(self, commit: Commit, fitted: Fit) -> bool:
+    def _create(self, commit: Commit, plan: WritePlan) -> bool:
         try:
             create_table_with_add_actions(
                 self.path,
-                deltalake.Schema.from_arrow(fitted.change.schema),
+                deltalake.Schema.from_arrow(plan.change.schema),
                 self._adds(commit),
                 mode="error",
-                partition_by=list(fitted.partition_by),
+                partition_by=list(plan.partition_by),
                 commit_properties=_properties(commit),
             )
         except DeltaError:
@@ -59,16 +59,16 @@ class DeltaTable(OptimisticTable):
             raise
         return True
 
-    def _change(self, table: Any, commit: Commit, fitted: Fit) -> None:
-        if fitted.change:
-            _add_columns(table, fitted.change)
+    def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
+        if plan.change:
+            _add_columns(table, plan.change)
         if not commit.files and not commit.replaces_all:
             return
         table.create_write_transaction(
             self._adds(commit),
             mode="overwrite" if commit.replaces_all else "append",
             schema=table.schema(),
-            partition_by=list(fitted.partition_by),
+            partition_by=list(plan.partition_by),
             commit_properties=_properties(commit),
         )
 
@@ -101,13 +101,13 @@ class DeltaTable(OptimisticTable):
         with self._existing() as table:
             return pa.table(table.get_add_actions(flatten=True))
 
-    def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
+    def splits(self, conditions: Sequence[Condition] = ()) -> list[Split]:
         with self._existing() as table:
             try:
                 dataset = table.to_pyarrow_dataset()
             except DeltaError as error:  # a feature of Delta that this library does not read
                 raise TableError(f"table {self.path} cannot be read: {error}") from error
-            return list(dataset_shares(dataset, arrow_expression(conditions), self._state_of(table).schema))
+            return list(dataset_splits(dataset, arrow_expression(conditions), self._state_of(table).schema))
 
     def history(self, limit: int) -> list[Version]:
         with self._existing() as table:
@@ -133,11 +133,11 @@ class DeltaTable(OptimisticTable):
         return found
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[Any | None]:
+    def _open(self) -> Iterator[Any | None]:
         yield self._load()
 
     def _load(self) -> Any | None:
-        if not os.path.isdir(self._at("_delta_log")):
+        if not os.path.isdir(self._absolute("_delta_log")):
             return None
         try:
             return deltalake.DeltaTable(self.path)

@@ -19,12 +19,12 @@ class Disk:
     def write(self, path: str, content: bytes) -> None:
         """Replace a file atomically."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        aside = f"{path}.{os.getpid()}.tmp"
-        with open(aside, "wb") as file:
+        temporary = f"{path}.{os.getpid()}.tmp"
+        with open(temporary, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(aside, path)
+        os.replace(temporary, path)
         _sync_directory(path)
 
     def link(self, path: str, new_path: str) -> bool:

@@ -53,7 +53,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
     compression: Compression = "zstd"
     file_size_bytes: int = 128 << 20
 
-    def place_of(self, path: str) -> str:
+    def write_path(self, path: str) -> str:
         """Return the absolute path of a file before it is committed."""
         return os.path.join(self.root, staged_path(path, self.staging))
 
@@ -81,13 +81,13 @@ class TableFiles:
     def write(self, batch: pa.RecordBatch) -> None:
         conformed = conform(batch, self._layout.schema)
         for values, rows in split(conformed, self._layout.partition_by):
-            file = self._open.pop(values, None) or self._start(values)
+            file = self._open.pop(values, None) or self._start_file(values)
             self._open[values] = file  # keep the order of last use
             before = file.buffered_bytes
             file.add(rows.select(self._layout.file_schema.names))
             self._buffered_bytes += file.buffered_bytes - before
             if file.size_bytes >= self._layout.file_size_bytes:
-                self._finish(values)
+                self._finish_file(values)
         if self._buffered_bytes > BUFFER_BYTES_MAX:
             for file in self._open.values():
                 file.flush()
@@ -95,7 +95,7 @@ class TableFiles:
 
     def close(self) -> list[DataFile]:
         for values in list(self._open):
-            self._finish(values)
+            self._finish_file(values)
         return self._done
 
     def abandon(self) -> None:
@@ -103,38 +103,50 @@ class TableFiles:
             file.discard()
         remove_files(self._layout, [each.path for each in self._done])
 
-    def _start(self, values: Values) -> "_OpenFile":
+    def _start_file(self, values: Values) -> "_OpenFile":
         while len(self._open) >= OPEN_FILES_MAX:
-            self._finish(next(iter(self._open)))
+            self._finish_file(next(iter(self._open)))
         directory = self._layout.directory + directory_of(self._layout.partition_by, values)
         return _OpenFile(self._layout, f"{directory}part-{uuid.uuid4()}.parquet", values)
 
-    def _finish(self, values: Values) -> None:
+    def _finish_file(self, values: Values) -> None:
         file = self._open.pop(values)
         self._buffered_bytes -= file.buffered_bytes
         self._done.append(file.close())
 
 
 class _OpenFile:
-    __slots__ = ("_buffer", "_footers", "_layout", "_path", "_place", "_values", "_writer", "buffered_bytes")
+    __slots__ = (
+        "_buffer",
+        "_footers",
+        "_layout",
+        "_path",
+        "_values",
+        "_write_path",
+        "_writer",
+        "buffered_bytes",
+    )
 
     def __init__(self, layout: FileLayout, path: str, values: Values) -> None:
         self._layout = layout
         self._path = path
         self._values = values
-        self._place = layout.place_of(path)
+        self._write_path = layout.write_path(path)
         self._buffer: list[pa.RecordBatch] = []
         self._footers: list[pq.FileMetaData] = []
         self.buffered_bytes = 0
-        os.makedirs(os.path.dirname(self._place), exist_ok=True)
+        os.makedirs(os.path.dirname(self._write_path), exist_ok=True)
         self._writer = pq.ParquetWriter(
-            self._place, layout.file_schema, compression=layout.compression, metadata_collector=self._footers
+            self._write_path,
+            layout.file_schema,
+            compression=layout.compression,
+            metadata_collector=self._footers,
         )
 
     @property
     def size_bytes(self) -> int:
         """Return the size on disk; 0 while rows are buffered, because their compressed size is unknown."""
-        return os.path.getsize(self._place) if not self._buffer else 0
+        return os.path.getsize(self._write_path) if not self._buffer else 0
 
     def add(self, rows: pa.RecordBatch) -> None:
         self._buffer.append(rows)
@@ -152,11 +164,11 @@ class _OpenFile:
     def close(self) -> DataFile:
         self.flush()
         self._writer.close()
-        with open(self._place, "rb") as file:
+        with open(self._write_path, "rb") as file:
             os.fsync(file.fileno())
         return DataFile(
             path=self._path,
-            size_bytes=os.path.getsize(self._place),
+            size_bytes=os.path.getsize(self._write_path),
             rows=self._footers[0].num_rows,
             partition=dict(zip(self._layout.partition_by, self._values, strict=True)),
             statistics=statistics_of(self._footers[0]),
@@ -164,7 +176,7 @@ class _OpenFile:
 
     def discard(self) -> None:
         self._writer.close()
-        os.unlink(self._place)
+        os.unlink(self._write_path)
 
 
 def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[DataFile]:
@@ -183,4 +195,4 @@ def remove_files(layout: FileLayout, paths: Sequence[str]) -> None:
     """Remove files that will not be committed; missing ones are ignored."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(layout.place_of(path))
+            os.unlink(layout.write_path(path))

@@ -42,7 +42,7 @@ def parse_options(given: Mapping[str, str]) -> LakeOptions:
             partition_by=options.names("partition_by"),
             merge_schema=options.boolean("merge_schema"),
             query_id=options.text("query_id") or None,
-            batch_id=options.integer("batch_id", least=0),
+            batch_id=options.integer("batch_id", minimum=0),
             compression=cast("Compression", options.choice("compression", get_args(Compression)) or "zstd"),
             file_size_bytes=(options.integer("file_size_mb") or 128) * _MEBIBYTE,
             columns=options.names("columns"),

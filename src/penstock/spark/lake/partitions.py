@@ -24,7 +24,7 @@ _NAME_BYTES_MAX = 255
 _ROW = "penstock row number"  # beside the columns of a table
 
 
-def check_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) -> None:
+def check_partition_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) -> None:
     """Raise TableError for columns that no table can be partitioned by."""
     unknown = [name for name in partition_by if name not in schema.names]
     if unknown:

@@ -13,13 +13,13 @@ from penstock.spark.lake.conditions import Condition, Operator, is_comparable
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.formats import existing_table
 from penstock.spark.lake.options import LakeOptions
-from penstock.spark.lake.table import Share
+from penstock.spark.lake.table import Split
 
 
-class SharePartition(InputPartition):
-    def __init__(self, share: Share) -> None:
-        super().__init__(share)
-        self.share = share
+class SplitPartition(InputPartition):
+    def __init__(self, split: Split) -> None:
+        super().__init__(split)
+        self.split = split
 
 
 class TableReader(DataSourceReader):
@@ -32,11 +32,11 @@ class TableReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         table = existing_table(self._options.path)
-        return [SharePartition(share) for share in table.shares(self._conditions)]
+        return [SplitPartition(split) for split in table.splits(self._conditions)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Read one part; None is the part of a table without files."""
-        return partition.share.batches(self._columns) if isinstance(partition, SharePartition) else iter(())
+        return partition.split.batches(self._columns) if isinstance(partition, SplitPartition) else iter(())
 
 
 class FilteringTableReader(TableReader):
@@ -72,8 +72,8 @@ def condition_of(given: Filter) -> Condition | None:
     attribute: tuple[str, ...] = getattr(given, "attribute", ())
     value = getattr(given, "value", None)
     values = value if isinstance(value, tuple | list) else (value,)
-    is_about_null = operator in {"is null", "is not null"}
-    if operator is None or len(attribute) != 1 or not (is_about_null or all(map(is_comparable, values))):
+    is_null_check = operator in {"is null", "is not null"}
+    if operator is None or len(attribute) != 1 or not (is_null_check or all(map(is_comparable, values))):
         return None
     return Condition(
         column=attribute[0], operator=operator, value=tuple(values) if operator == "in" else value

@@ -34,7 +34,7 @@ def table_schema(schema: pa.Schema) -> pa.Schema:
     refused = [f"{field.name} ({field.type})" for field in schema if stored[field.name] is None]
     if refused:
         raise SchemaMismatch(
-            f"no table can hold {_columns(refused)}: cast to a type that tables have before writing"
+            f"no table can hold {_list_columns(refused)}: cast to a type that tables have before writing"
         )
     return pa.schema(
         [pa.field(field.name, kind) for field in schema if (kind := stored[field.name]) is not None]
@@ -50,10 +50,10 @@ def change_for(
     can_widen: bool = False,
 ) -> SchemaChange:
     """Return how writing `rows` changes the table. Both are in the form of `table_schema`."""
-    _refuse_doubles(rows, where)
+    _refuse_duplicate_columns(rows, where)
     if table is None:
         return SchemaChange(schema=rows, added=tuple(rows.names))
-    _refuse_case_twins(table, rows, where)
+    _refuse_case_conflicts(table, rows, where)
     wider = [
         name
         for name in rows.names
@@ -67,12 +67,12 @@ def change_for(
     ]
     if refused:
         advice = "cast the rows, or write under another name or to another table"
-        raise SchemaMismatch(f"table {where} cannot take {_columns(refused)}: {advice}")
+        raise SchemaMismatch(f"table {where} cannot take {_list_columns(refused)}: {advice}")
     added = [name for name in rows.names if name not in table.names]
     if (added or wider) and not merge_schema:
-        asked = [f"{name} ({_type(rows, name)})" for name in (*added, *wider)]
+        requested = [f"{name} ({_type(rows, name)})" for name in (*added, *wider)]
         advice = "set the option merge_schema=true to let the table change, or do not write it"
-        raise SchemaMismatch(f"table {where} has no {_columns(asked)}: {advice}")
+        raise SchemaMismatch(f"table {where} has no {_list_columns(requested)}: {advice}")
     fields = [
         pa.field(field.name, _type(rows, field.name) if field.name in wider else field.type)
         for field in table
@@ -144,26 +144,28 @@ def _is_wider(one: pa.DataType, other: pa.DataType) -> bool:
     return False
 
 
-def _refuse_doubles(rows: pa.Schema, where: str) -> None:
+def _refuse_duplicate_columns(rows: pa.Schema, where: str) -> None:
     folded = [name.casefold() for name in rows.names]
-    doubled = sorted({name for name in rows.names if folded.count(name.casefold()) > 1})
-    if doubled:
+    duplicates = sorted({name for name in rows.names if folded.count(name.casefold()) > 1})
+    if duplicates:
         raise SchemaMismatch(
-            f"the rows for table {where} have {_columns(doubled)} more than once: rename one"
+            f"the rows for table {where} have {_list_columns(duplicates)} more than once: rename one"
         )
 
 
-def _refuse_case_twins(table: pa.Schema, rows: pa.Schema, where: str) -> None:
+def _refuse_case_conflicts(table: pa.Schema, rows: pa.Schema, where: str) -> None:
     """Refuse `Id` beside `id`: one column for Delta and Spark, two for Iceberg and Arrow."""
     known = {name.casefold(): name for name in table.names}
-    twins = [
+    conflicts = [
         f"{name} (the table has {known[name.casefold()]})"
         for name in rows.names
         if known.get(name.casefold(), name) != name
     ]
-    if twins:
-        raise SchemaMismatch(f"table {where} cannot take {_columns(twins)}: use the table's spelling")
+    if conflicts:
+        raise SchemaMismatch(
+            f"table {where} cannot take {_list_columns(conflicts)}: use the table's spelling"
+        )
 
 
-def _columns(names: Sequence[str]) -> str:
+def _list_columns(names: Sequence[str]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {', '.join(names)}"

@@ -29,16 +29,16 @@ def statistics_of(footer: pq.FileMetaData) -> str:
             footer.row_group(group).column(at).statistics for group in range(footer.num_row_groups)
         ]
         if all(chunk is not None and chunk.has_null_count for chunk in chunks):
-            _put(found["nullCount"], path, sum(chunk.null_count for chunk in chunks))
+            _set_nested(found["nullCount"], path, sum(chunk.null_count for chunk in chunks))
         all_null = [chunk is not None and chunk.has_null_count and not chunk.num_values for chunk in chunks]
-        bounds = [_bounds(chunk) for chunk, is_null in zip(chunks, all_null, strict=True) if not is_null]
+        bounds = [_bounds_of(chunk) for chunk, is_null in zip(chunks, all_null, strict=True) if not is_null]
         if bounds and all(bound is not None for bound in bounds):
-            low = _low(min(bound[0] for bound in bounds if bound is not None))
-            high = _high(max(bound[1] for bound in bounds if bound is not None))
+            low = _lower_bound(min(bound[0] for bound in bounds if bound is not None))
+            high = _upper_bound(max(bound[1] for bound in bounds if bound is not None))
             if low is not None:
-                _put(found["minValues"], path, low)
+                _set_nested(found["minValues"], path, low)
             if high is not None:
-                _put(found["maxValues"], path, high)
+                _set_nested(found["maxValues"], path, high)
     return json.dumps(found, ensure_ascii=False)
 
 
@@ -55,7 +55,7 @@ def _leaves(field: "pa.Field[pa.DataType]") -> Iterator[list[str]]:
         yield [field.name]
 
 
-def _bounds(chunk: Any) -> tuple[Any, Any] | None:
+def _bounds_of(chunk: Any) -> tuple[Any, Any] | None:
     if chunk is None or not chunk.has_min_max:
         return None
     low, high = chunk.min, chunk.max
@@ -66,13 +66,13 @@ def _bounds(chunk: Any) -> tuple[Any, Any] | None:
     return low, high
 
 
-def _low(value: Any) -> Any:
+def _lower_bound(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _TEXT_LENGTH_MAX:
         return value[:_TEXT_LENGTH_MAX]
     return _plain(value)
 
 
-def _high(value: Any) -> Any:
+def _upper_bound(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _TEXT_LENGTH_MAX:
         cut = value[:_TEXT_LENGTH_MAX]
         return None if value[_TEXT_LENGTH_MAX] == _LAST_CHARACTER else cut + _LAST_CHARACTER
@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
-def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+def _set_nested(tree: dict[str, Any], path: list[str], value: Any) -> None:
     for name in path[:-1]:
         tree = tree.setdefault(name, {})
     tree[path[-1]] = value

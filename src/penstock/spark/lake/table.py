@@ -14,7 +14,7 @@ from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout
-from penstock.spark.lake.partitions import check_columns
+from penstock.spark.lake.partitions import check_partition_columns
 from penstock.spark.lake.schema import SchemaChange, change_for
 
 _COMMIT_ATTEMPTS_MAX = 20  # a commit that lost against another writer is retried on the new state
@@ -41,7 +41,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     partition_by: tuple[str, ...]
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class WritePlan(msgspec.Struct, frozen=True, kw_only=True):
     """How a commit changes the schema of a table, and how the table is partitioned."""
 
     change: SchemaChange
@@ -70,7 +70,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     files_after: int
 
 
-class Share(Protocol):
+class Split(Protocol):
     """The part of a table that one task reads. Pickled on the driver, read on an executor."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]: ...
@@ -91,7 +91,7 @@ class Table(ABC):
         self._disk = disk or Disk()
         self._now_ms = now_ms
 
-    def _at(self, path: str) -> str:
+    def _absolute(self, path: str) -> str:
         """Return the absolute path of a path relative to the table's root."""
         return os.path.join(self.path, path)
 
@@ -113,7 +113,7 @@ class Table(ABC):
     def size(self) -> Size: ...
 
     @abstractmethod
-    def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]: ...
+    def splits(self, conditions: Sequence[Condition] = ()) -> list[Split]: ...
 
     @abstractmethod
     def history(self, limit: int) -> list[Version]: ...
@@ -126,7 +126,7 @@ class Table(ABC):
     def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]:
         """Remove files of at least this age that no reader needs; return their paths."""
 
-    def fit(self, state: TableState | None, commit: Commit) -> Fit:
+    def plan_write(self, state: TableState | None, commit: Commit) -> WritePlan:
         """Return how the commit changes the table; raise TableError for rows that do not fit."""
         change = change_for(
             state.schema if state else None,
@@ -143,13 +143,13 @@ class Table(ABC):
                 "leave partition_by out, or write to another path"
             )
         columns = state.partition_by if state else commit.partition_by
-        check_columns(change.schema, columns, self.path)
+        check_partition_columns(change.schema, columns, self.path)
         widened = [name for name in change.widened if name in columns]
         if widened:
             raise TableError(
                 f"table {self.path} is partitioned by {', '.join(widened)}: cast the rows to its type"
             )
-        return Fit(change=change, partition_by=columns)
+        return WritePlan(change=change, partition_by=columns)
 
 
 class OptimisticTable(Table):
@@ -158,7 +158,7 @@ class OptimisticTable(Table):
     conflict: ClassVar[type[Exception]]  # raised by the library for a commit that lost
 
     @abstractmethod
-    def _opened(self) -> contextlib.AbstractContextManager[Any | None]:
+    def _open(self) -> contextlib.AbstractContextManager[Any | None]:
         """Open the library's table; None if there is none."""
 
     @abstractmethod
@@ -169,41 +169,41 @@ class OptimisticTable(Table):
         """Return the last committed batch of a query, or -1."""
 
     @abstractmethod
-    def _create(self, commit: Commit, fitted: Fit) -> bool:
+    def _create(self, commit: Commit, plan: WritePlan) -> bool:
         """Create the table; return whether that committed the files too."""
 
     @abstractmethod
-    def _change(self, table: Any, commit: Commit, fitted: Fit) -> None:
+    def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
         """Commit to the table that exists. Raises `conflict` if another commit was first."""
 
     def state(self) -> TableState | None:
-        with self._opened() as table:
+        with self._open() as table:
             return None if table is None else self._state_of(table)
 
     def commit(self, commit: Commit) -> bool:
         batch = commit.batch
         for _ in range(_COMMIT_ATTEMPTS_MAX):
-            with self._opened() as table, contextlib.suppress(self.conflict):
+            with self._open() as table, contextlib.suppress(self.conflict):
                 if table is None:
-                    if self._create(commit, self.fit(None, commit)):
+                    if self._create(commit, self.plan_write(None, commit)):
                         return True
                     continue
                 if batch and self._last_batch(table, batch.query_id) >= batch.batch_id:
                     return False
-                self._change(table, commit, self.fit(self._state_of(table), commit))
+                self._change(table, commit, self.plan_write(self._state_of(table), commit))
                 return True
         raise self._conflict_error()
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[Any]:
-        with self._opened() as table:
+        with self._open() as table:
             if table is None:
                 raise TableError(
                     f"there is no {type(self).__name__.removesuffix('Table')} table at {self.path}"
                 )
             yield table
 
-    def _retried(self) -> Iterator[Any]:
+    def _attempts(self) -> Iterator[Any]:
         """Yield the table for each attempt at a change; the caller breaks when one succeeds."""
         for _ in range(_COMMIT_ATTEMPTS_MAX):
             with self._existing() as table:

@@ -29,7 +29,7 @@ _QUERY_PROPERTY = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True)
-class Written(WriterCommitMessage):
+class TaskCommitMessage(WriterCommitMessage):
     """The files of one task. Spark shows tasks, but not the driver, which query they belong to."""
 
     query_id: str | None
@@ -47,17 +47,17 @@ class _Writer:
         wanted = Commit(
             schema=self._rows_schema, partition_by=options.partition_by, merge_schema=options.merge_schema
         )
-        fitted = table.fit(table.state(), wanted)
+        plan = table.plan_write(table.state(), wanted)
         self._layout: FileLayout = msgspec.structs.replace(
-            table.layout(fitted.change.schema, fitted.partition_by),
+            table.layout(plan.change.schema, plan.partition_by),
             compression=options.compression,
             file_size_bytes=options.file_size_bytes,
         )
 
-    def write(self, iterator: Iterator[Any]) -> Written:
+    def write(self, iterator: Iterator[Any]) -> TaskCommitMessage:
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_PROPERTY) if context else None
-        return Written(query_id=query_id, files=write_files(self._layout, iterator))
+        return TaskCommitMessage(query_id=query_id, files=write_files(self._layout, iterator))
 
     def abort(self, *_: object) -> None:
         """Leave the files to `vacuum`."""
@@ -66,7 +66,9 @@ class _Writer:
         self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None, query_id: str | None
     ) -> None:
         """Commit the files of the tasks, or remove them if the batch was committed before."""
-        files = [file for message in messages if isinstance(message, Written) for file in message.files]
+        files = [
+            file for message in messages if isinstance(message, TaskCommitMessage) for file in message.files
+        ]
         table = open_table(self._options.path, self._options.table_format)
         if not files and not self._replaces_all:
             if table.state() is None:  # so that readers find a table
@@ -87,7 +89,9 @@ class _Writer:
 
 def _query_of(messages: Sequence[WriterCommitMessage | None]) -> str | None:
     """Return the streaming query in which the tasks ran, also in `foreachBatch`; the driver does not know it."""
-    return next((each.query_id for each in messages if isinstance(each, Written) and each.query_id), None)
+    return next(
+        (each.query_id for each in messages if isinstance(each, TaskCommitMessage) and each.query_id), None
+    )
 
 
 def _batch(query_id: str | None, batch_id: int | None) -> Batch | None:

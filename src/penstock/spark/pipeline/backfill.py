@@ -25,7 +25,7 @@ from penstock.spark.pipeline.compile.sources import read_ranges
 from penstock.spark.pipeline.core.model import Pipeline, TopicSource
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, state_directory
 from penstock.spark.pipeline.progress.batch import Offsets
-from penstock.spark.pipeline.run.spark import written
+from penstock.spark.pipeline.run.spark import query_output
 
 DONE_FILE = "backfills.json"
 
@@ -96,27 +96,27 @@ def backfill(
     """Write the range to each output in turn. Raises PipelineError if the pipeline does not compile."""
     starts = {name: each.start for name, each in ranges.items()}
     ends = {name: each.end for name, each in ranges.items()}
-    done = Done(state_directory(pipeline))
+    done = BackfillLog(state_directory(pipeline))
     results: list[Backfilled] = []
-    needed = _only(pipeline, ranges)
+    needed = _without_unread_sources(pipeline, ranges)
     compiled = compile_frames(spark, needed, read_ranges(spark, needed, starts, ends))
     compiled.raise_problems(pipeline)
     for query in queries:
         key = f"{query.key} {times.from_ms} {times.to_ms}"
         was_done = key in done.known and not again
         if not was_done:
-            frame, sink, mode = written(pipeline, compiled, query)
+            frame, sink, mode = query_output(pipeline, compiled, query)
             writer = frame.write.format(sink.format).options(**sink.options)
             if query.output is not None:
                 write_id = f"backfill {pipeline.name} {key}" + (f" {time.time_ns()}" if again else "")
-                writer = writer.options(**query.output.target.once_options(write_id))
+                writer = writer.options(**query.output.target.idempotent_write_options(write_id))
             writer.mode("overwrite" if mode == "complete" else "append").save()
             done.add(key)
         results.append(Backfilled(query=query.name, was_done=was_done))
     return results
 
 
-def _only(pipeline: Pipeline, ranges: Mapping[str, SourceRange]) -> Pipeline:
+def _without_unread_sources(pipeline: Pipeline, ranges: Mapping[str, SourceRange]) -> Pipeline:
     """Return the pipeline without the topics that are not read, and without the steps that read them."""
     missing = {
         source.name
@@ -133,7 +133,7 @@ def _only(pipeline: Pipeline, ranges: Mapping[str, SourceRange]) -> Pipeline:
     return msgspec.structs.replace(pipeline, sources=sources, steps=tuple(kept))
 
 
-class Done:
+class BackfillLog:
     """The backfills that were done, in `backfills.json`."""
 
     def __init__(self, directory: str) -> None:

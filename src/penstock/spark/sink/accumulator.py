@@ -20,10 +20,10 @@ from penstock.spark.sink.records import BatchRecords
 from penstock.spark.sink.settings import SinkSettings
 
 
-class Sealed(msgspec.Struct, frozen=True, gc=False):
+class SealedBatch(msgspec.Struct, frozen=True, gc=False):
     """A batch that is ready to be sent, and sent again."""
 
-    where: TopicPartition
+    tp: TopicPartition
     data: bytes
 
 
@@ -47,20 +47,20 @@ class Accumulator:
         self._building: dict[TopicPartition, BatchRecords] = {}
         self._sequences: dict[TopicPartition, int] = {}
 
-    def add(self, rows: Rows) -> Iterator[Sealed]:
+    def add(self, rows: Rows) -> Iterator[SealedBatch]:
         """Add rows; yield the batches that are full."""
         now_ms = self._now_ms()
-        for topic, places in self._by_topic(rows):
-            keys = rows.keys if places is None or rows.keys is None else rows.keys.take(pa.array(places))
-            count = rows.count if places is None else len(places)
+        for topic, indexes in self._by_topic(rows):
+            keys = rows.keys if indexes is None or rows.keys is None else rows.keys.take(pa.array(indexes))
+            count = rows.count if indexes is None else len(indexes)
             chosen = self._partitioner.partitions(topic, keys, count, self._partition_count(topic))
             if rows.partitions is not None:
-                self._override(topic, chosen, rows.partitions, places)
-            yield from self._append(topic, rows, chosen, places, now_ms)
+                self._override(topic, chosen, rows.partitions, indexes)
+            yield from self._append(topic, rows, chosen, indexes, now_ms)
 
-    def flush(self) -> Iterator[Sealed]:
-        for where in list(self._building):
-            yield self._seal(where)
+    def flush(self) -> Iterator[SealedBatch]:
+        for tp in list(self._building):
+            yield self._seal(tp)
 
     def _by_topic(self, rows: Rows) -> Iterator[tuple[str, Any]]:
         """Yield each topic with the indexes of its rows; None: all rows."""
@@ -72,39 +72,41 @@ class Accumulator:
         for index, name in enumerate(names):
             yield str(name), None if len(names) == 1 else np.flatnonzero(which == index)
 
-    def _override(self, topic: str, chosen: Int32s, wanted: Sequence[int | None], places: Any) -> None:
+    def _override(self, topic: str, chosen: Int32s, wanted: Sequence[int | None], indexes: Any) -> None:
         count = self._partition_count(topic)
-        for index, place in enumerate(range(len(chosen)) if places is None else places.tolist()):
-            partition = wanted[place]
+        for position, row in enumerate(range(len(chosen)) if indexes is None else indexes.tolist()):
+            partition = wanted[row]
             if partition is None:
                 continue
             if not 0 <= partition < count:
                 raise RowError(
                     f"a row asks for partition {partition} of topic {topic!r}, which has partitions 0 to {count - 1}"
                 )
-            chosen[index] = partition
+            chosen[position] = partition
 
-    def _append(self, topic: str, rows: Rows, chosen: Int32s, places: Any, now_ms: int) -> Iterator[Sealed]:
+    def _append(
+        self, topic: str, rows: Rows, chosen: Int32s, indexes: Any, now_ms: int
+    ) -> Iterator[SealedBatch]:
         keys: Sequence[bytes | None] = [None] * rows.count if rows.keys is None else rows.keys.to_pylist()
         columns = (keys, rows.values.to_pylist(), rows.headers)
         for partition in np.unique(chosen).tolist():
-            where = TopicPartition(topic, partition)
-            mine = np.flatnonzero(chosen == partition)
-            wanted = (mine if places is None else places[mine]).tolist()
+            tp = TopicPartition(topic, partition)
+            own_rows = np.flatnonzero(chosen == partition)
+            wanted = (own_rows if indexes is None else indexes[own_rows]).tolist()
             taken = 0
             while taken < len(wanted):
-                if where not in self._building:
-                    self._building[where] = BatchRecords(now_ms)
-                taken = self._building[where].take(
+                if tp not in self._building:
+                    self._building[tp] = BatchRecords(now_ms)
+                taken = self._building[tp].take(
                     wanted, taken, columns, timestamp_ms=now_ms, batch_bytes=self._settings.batch_bytes
                 )
                 if taken < len(wanted):
-                    yield self._seal(where)
+                    yield self._seal(tp)
 
-    def _seal(self, where: TopicPartition) -> Sealed:
-        records = self._building.pop(where)
-        sequence = self._sequences.get(where, 0)
-        self._sequences[where] = advance_sequence(sequence, len(records))
+    def _seal(self, tp: TopicPartition) -> SealedBatch:
+        records = self._building.pop(tp)
+        sequence = self._sequences.get(tp, 0)
+        self._sequences[tp] = advance_sequence(sequence, len(records))
         data = records.seal(
             codec=self._settings.codec,
             level=self._settings.level,
@@ -112,4 +114,4 @@ class Accumulator:
             base_sequence=sequence,
             is_transactional=self._is_transactional,
         )
-        return Sealed(where, data)
+        return SealedBatch(tp, data)

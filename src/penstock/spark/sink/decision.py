@@ -30,7 +30,7 @@ from penstock.spark.sink.identity import Run, Task
 
 DECISIONS_TOPIC: Final = "__penstock_sinks"
 PIECES_MAX: Final = 8
-APPLIED: Final = PIECES_MAX
+APPLIED_PARTITION: Final = PIECES_MAX
 """The partition with the batch (offset) and the run (metadata) that were applied last."""
 PARTITIONS: Final = PIECES_MAX + 1
 _PIECE_CHARACTERS: Final = 4096
@@ -58,7 +58,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         return (*(member.number for member in self.members), *self.idle)
 
 
-def number_for(task: Task, last: Decision | None) -> int:
+def choose_number(task: Task, last: Decision | None) -> int:
     """Return the number of the transactional id that a task writes with.
 
     Brokers keep ids for a week, so a stream must not use new ones for every batch. A first attempt takes the reusable
@@ -90,14 +90,14 @@ def decide(
 # -- as text -----------------------------------------------------------------------------------------------
 
 
-def to_pieces(decision: Decision) -> list[str]:
+def encode_pieces(decision: Decision) -> list[str]:
     """Encode the metadata for partition 0, 1, 2..."""
     run_id = decision.run_id.encode()
     body = bytearray(encode_varint(len(run_id)) + run_id)
     body += encode_varint(len(decision.members))
     for column in zip(*decision.members, strict=True):
-        body += _deltas(column)
-    body += encode_varint(len(decision.idle)) + _deltas(decision.idle)
+        body += _encode_deltas(column)
+    body += encode_varint(len(decision.idle)) + _encode_deltas(decision.idle)
     payload = base64.b64encode(zlib.compress(bytes(body), 9)).decode()
     for count in range(1, PIECES_MAX + 1):
         text = f"{_FORMAT} {count} {payload}"
@@ -109,7 +109,7 @@ def to_pieces(decision: Decision) -> list[str]:
     )
 
 
-def from_offsets(committed: Mapping[int, tuple[int, str]]) -> Decision | None:
+def decode_offsets(committed: Mapping[int, tuple[int, str]]) -> Decision | None:
     """Decode committed offsets (by partition, with metadata); None if nothing was decided yet."""
     if 0 not in committed:
         return None
@@ -125,26 +125,26 @@ def from_offsets(committed: Mapping[int, tuple[int, str]]) -> Decision | None:
     if any(each != batch_id for each, _ in later):
         raise SinkError(f"the decision on batch {batch_id} is incomplete: its offsets were changed by hand")
     body = zlib.decompress(base64.b64decode(start + "".join(text for _, text in later)))
-    decision = _from_body(batch_id, body)
-    is_applied = committed.get(APPLIED) == (batch_id, decision.run_id)
+    decision = _decode_body(batch_id, body)
+    is_applied = committed.get(APPLIED_PARTITION) == (batch_id, decision.run_id)
     return msgspec.structs.replace(decision, is_applied=is_applied)
 
 
-def _from_body(batch_id: int, body: bytes) -> Decision:
+def _decode_body(batch_id: int, body: bytes) -> Decision:
     size, position = read_varlong(body, 0, len(body))
     run_id = body[position : position + size].decode()
     count, position = read_varlong(body, position + size, len(body))
     columns = []
     for _ in range(3 if count else 0):
-        column, position = _undelta(body, position, count)
+        column, position = _decode_deltas(body, position, count)
         columns.append(column)
     idle_count, position = read_varlong(body, position, len(body))
-    idle, _ = _undelta(body, position, idle_count)
+    idle, _ = _decode_deltas(body, position, idle_count)
     members = tuple(Member(*row) for row in zip(*columns, strict=True))
     return Decision(batch_id=batch_id, run_id=run_id, members=members, idle=tuple(idle))
 
 
-def _deltas(values: Iterable[int]) -> bytes:
+def _encode_deltas(values: Iterable[int]) -> bytes:
     out = bytearray()
     before = 0
     for value in values:
@@ -153,7 +153,7 @@ def _deltas(values: Iterable[int]) -> bytes:
     return bytes(out)
 
 
-def _undelta(body: bytes, position: int, count: int) -> tuple[list[int], int]:
+def _decode_deltas(body: bytes, position: int, count: int) -> tuple[list[int], int]:
     values = []
     value = 0
     for _ in range(count):

@@ -21,7 +21,7 @@ class TransactionLost(SinkError):
     """A transaction was aborted before its batch was committed."""
 
 
-class DecisionBroken(TransactionLost):
+class PartialCommit(TransactionLost):
     """A decided batch can no longer become visible as a whole."""
 
 

@@ -17,13 +17,13 @@ from typing import Protocol
 
 import msgspec
 
-from penstock.spark.sink.decision import Decision, Member, decide, number_for
-from penstock.spark.sink.errors import DecisionBroken, Fenced, TransactionLost
+from penstock.spark.sink.decision import Decision, Member, choose_number, decide
+from penstock.spark.sink.errors import Fenced, PartialCommit, TransactionLost
 from penstock.spark.sink.identity import Run, Task
 
 log = logging.getLogger(__name__)
 
-_FENCED_MAX = 20  # this many drivers of the same query would have to start during one commit
+_COMMIT_ATTEMPTS_MAX = 20  # this many drivers of the same query would have to start during one commit
 
 
 class Transactions(Protocol):
@@ -44,14 +44,14 @@ class Transactions(Protocol):
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
         """End transactions; return those that have ended in the other way."""
 
-    def broken(self, run: Run, members: Sequence[Member]) -> list[Member]:
+    def find_lost(self, run: Run, members: Sequence[Member]) -> list[Member]:
         """Return those that are not open any more, or not of these producers."""
 
-    def open_ids(self, query_id: str) -> list[str]:
+    def open_transactional_ids(self, query_id: str) -> list[str]:
         """Return the transactional ids of a query's tasks, of all runs, that have an open transaction."""
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenBatch(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     batch_id: int
     members: tuple[Member, ...] = ()
@@ -59,7 +59,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     task_count: int = 0
 
 
-def claim(transactions: Transactions, task: Task) -> int | None:
+def claim_transactional_id(transactions: Transactions, task: Task) -> int | None:
     """Return the number of the transactional id for a task; None if its batch is decided and needs no writing.
 
     It does not wait for a decision that is being committed: `commit` checks again.
@@ -67,23 +67,23 @@ def claim(transactions: Transactions, task: Task) -> int | None:
     last = transactions.last_decision(task.run.query_id, is_stable=False)
     if last is not None and last.batch_id >= task.batch_id:
         return None
-    return number_for(task, last)
+    return choose_number(task, last)
 
 
-def commit(transactions: Transactions, written: Written) -> None:
+def commit(transactions: Transactions, written: WrittenBatch) -> None:
     """Make a batch visible once. Returns when it is decided and its transactions are committed."""
     query_id = written.run.query_id
     own_ids = {written.run.transactional_id(member.number) for member in written.members}
     # List before deciding: no driver starts the next batch before this one is decided, so none of its transactions
     # are listed. A listed transaction that is not in this decision will never be in any.
-    leftovers = set(transactions.open_ids(query_id)) - own_ids
-    for _ in range(_FENCED_MAX):
+    leftovers = set(transactions.open_transactional_ids(query_id)) - own_ids
+    for _ in range(_COMMIT_ATTEMPTS_MAX):
         driver = transactions.begin(written.run.driver_id)
         last = transactions.last_decision(query_id, is_stable=True)
         if last is not None and last.batch_id >= written.batch_id:
-            _finish_decided(transactions, written, last)
+            _finish_decided_batch(transactions, written, last)
             return
-        _check(transactions, written)
+        _check_all_open(transactions, written)
         decision = decide(
             written.run,
             written.batch_id,
@@ -107,23 +107,23 @@ def commit(transactions: Transactions, written: Written) -> None:
     )
 
 
-def abort(transactions: Transactions, written: Written) -> None:
+def abort(transactions: Transactions, written: WrittenBatch) -> None:
     """Abort a batch unless it is decided: Spark also calls this when `commit` failed halfway."""
     transactions.begin(written.run.driver_id)  # ends a decision that was being made, one way or the other
     last = transactions.last_decision(written.run.query_id, is_stable=True)
     if last is not None and last.batch_id >= written.batch_id:
-        _finish_decided(transactions, written, last)
+        _finish_decided_batch(transactions, written, last)
     else:
         transactions.end(written.run, written.members, commit=False)
 
 
 def abandon_run(transactions: Transactions, run: Run) -> None:
     """Abort the open transactions of a failed run, which will run no other batch."""
-    open_ids = transactions.open_ids(run.query_id)
+    open_ids = transactions.open_transactional_ids(run.query_id)
     _abandon(transactions, [each for each in open_ids if each.startswith(run.transactional_id_prefix)])
 
 
-def _finish_decided(transactions: Transactions, written: Written, last: Decision) -> None:
+def _finish_decided_batch(transactions: Transactions, written: WrittenBatch, last: Decision) -> None:
     """Handle a batch that was decided before: abort the new transactions that are not in the decision."""
     is_own = last.batch_id == written.batch_id and last.run_id == written.run.run_id
     extra = [each for each in written.members if not (is_own and each in last.members)]
@@ -145,32 +145,32 @@ def _apply(transactions: Transactions, query_id: str, decision: Decision) -> Non
         return  # its ids may be in use again, for the next batch of its run
     run = Run(query_id=query_id, run_id=decision.run_id)
     lost = transactions.end(run, decision.members, commit=True)
-    if lost and _is_pending(transactions, query_id, decision):
-        raise DecisionBroken(
+    if lost and _is_unapplied(transactions, query_id, decision):
+        raise PartialCommit(
             f"batch {decision.batch_id} of query {query_id} was decided, but {len(lost)} of its "
             f"{len(decision.members)} transactions were aborted before they could be committed "
-            f"({_some(run, lost)}): the driver was away for longer than the transaction timeout. The rest of the batch "
-            f"is visible. To write the whole batch again (the visible part then appears twice), start the query once "
-            f"with the option delivery set to at-least-once; to prevent it, raise kafka.transaction.timeout.ms (and "
-            f"transaction.max.timeout.ms of the brokers)."
+            f"({_examples(run, lost)}): the driver was away for longer than the transaction timeout. The rest of the "
+            f"batch is visible. To write the whole batch again (the visible part then appears twice), start the query "
+            f"once with the option delivery set to at-least-once; to prevent it, raise kafka.transaction.timeout.ms "
+            f"(and transaction.max.timeout.ms of the brokers)."
         )
     if not lost:
         transactions.mark_applied(query_id, decision)
 
 
-def _is_pending(transactions: Transactions, query_id: str, decision: Decision) -> bool:
+def _is_unapplied(transactions: Transactions, query_id: str, decision: Decision) -> bool:
     """Say whether no other driver has applied it meanwhile and reused its ids."""
     last = transactions.last_decision(query_id, is_stable=True)
     return last is not None and last.batch_id == decision.batch_id and not last.is_applied
 
 
-def _check(transactions: Transactions, written: Written) -> None:
+def _check_all_open(transactions: Transactions, written: WrittenBatch) -> None:
     """Raise if a transaction of the batch cannot be committed any more."""
-    broken = transactions.broken(written.run, written.members)
-    if broken:
+    lost = transactions.find_lost(written.run, written.members)
+    if lost:
         raise TransactionLost(
-            f"batch {written.batch_id} of query {written.run.query_id} cannot be committed: {len(broken)} of its "
-            f"{len(written.members)} transactions have been aborted ({_some(written.run, broken)}), by their timeout "
+            f"batch {written.batch_id} of query {written.run.query_id} cannot be committed: {len(lost)} of its "
+            f"{len(written.members)} transactions have been aborted ({_examples(written.run, lost)}), by their timeout "
             f"or by another attempt of the same task. Nothing of the batch is visible; when the query starts again, it "
             f"is written again. If its tasks take long, raise kafka.transaction.timeout.ms."
         )
@@ -183,6 +183,6 @@ def _abandon(transactions: Transactions, leftovers: Collection[str]) -> None:
         transactions.begin(transactional_id)
 
 
-def _some(run: Run, members: Sequence[Member]) -> str:
+def _examples(run: Run, members: Sequence[Member]) -> str:
     names = [run.transactional_id(member.number) for member in members[:3]]
     return ", ".join(names) + (f" and {len(members) - 3} more" if len(members) > 3 else "")

@@ -52,7 +52,7 @@ def driver_id(query_id: str) -> str:
     return f"{_PREFIX}.{query_id}"
 
 
-def is_of_task(transactional_id: str, query_id: str) -> bool:
+def is_task_of_query(transactional_id: str, query_id: str) -> bool:
     return transactional_id.startswith(f"{driver_id(query_id)}.")
 
 

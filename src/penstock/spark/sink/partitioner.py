@@ -48,9 +48,9 @@ def murmur2_of(keys: pa.BinaryArray) -> npt.NDArray[np.uint32]:
     h = np.where(tails > 0, (h ^ tail) * m, h)
     h = (h ^ h >> np.uint32(13)) * m
     h ^= h >> np.uint32(15)
-    for place in range(is_long):
-        start = int(starts[place])
-        h[place] = murmur2(data[start : start + int(longest_first[place])].tobytes())
+    for index in range(is_long):
+        start = int(starts[index])
+        h[index] = murmur2(data[start : start + int(longest_first[index])].tobytes())
     hashes = np.empty(count, np.uint32)
     hashes[order] = h
     return hashes

@@ -17,7 +17,7 @@ from penstock.client.errors import Retry, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import produce
-from penstock.spark.sink.accumulator import Sealed
+from penstock.spark.sink.accumulator import SealedBatch
 from penstock.spark.sink.errors import WriteRefused
 from penstock.spark.sink.settings import SinkSettings
 
@@ -38,7 +38,7 @@ class _Channel(NamedTuple):
     """A connection to one leader, and the batches in flight on it, request by request."""
 
     connection: BlockingConnection
-    sent: deque[list[Sealed]]
+    sent: deque[list[SealedBatch]]
 
 
 class Sender:
@@ -51,43 +51,43 @@ class Sender:
         self._settings = settings
         self._transactional_id = transactional_id
         self._channels: dict[tuple[str, int], _Channel] = {}
-        self._borrowed = contextlib.ExitStack()
-        self._unacknowledged: dict[TopicPartition, deque[Sealed]] = {}
+        self._connections = contextlib.ExitStack()
+        self._unacknowledged: dict[TopicPartition, deque[SealedBatch]] = {}
 
-    def send(self, batches: Sequence[Sealed]) -> None:
+    def send(self, batches: Sequence[SealedBatch]) -> None:
         """Send batches, at most one for each partition; block only when too many are in flight."""
         for batch in batches:
-            self._unacknowledged.setdefault(batch.where, deque()).append(batch)
-        self._try(lambda: self._put_all(batches))
+            self._unacknowledged.setdefault(batch.tp, deque()).append(batch)
+        self._send_or_resend(lambda: self._send_batches(batches))
 
     def finish(self) -> None:
         """Wait until everything is stored."""
-        self._try(self._receive_all)
+        self._send_or_resend(self._receive_all)
 
     def close(self) -> None:
         self._channels.clear()
-        self._borrowed.close()
+        self._connections.close()
 
-    def _put_all(self, batches: Sequence[Sealed]) -> None:
-        by_leader: dict[tuple[str, int], list[Sealed]] = {}
+    def _send_batches(self, batches: Sequence[SealedBatch]) -> None:
+        by_leader: dict[tuple[str, int], list[SealedBatch]] = {}
         for batch in batches:
-            by_leader.setdefault(self._cluster.leader(batch.where).address, []).append(batch)
+            by_leader.setdefault(self._cluster.leader(batch.tp).address, []).append(batch)
         for address, group in by_leader.items():
             channel = self._channel(address)
             for request in _requests(group, self._settings.request_bytes):
                 while len(channel.sent) >= _IN_FLIGHT_MAX:
                     self._receive(channel)
-                self._put(channel.connection, request)
+                self._send_request(channel.connection, request)
                 channel.sent.append(request)
 
     def _channel(self, address: tuple[str, int]) -> _Channel:
         channel = self._channels.get(address)
         if channel is None:
-            connection = self._borrowed.enter_context(self._cluster.connection(address))
+            connection = self._connections.enter_context(self._cluster.connection(address))
             channel = self._channels[address] = _Channel(connection, deque())
         return channel
 
-    def _put(self, connection: BlockingConnection, request: Sequence[Sealed]) -> None:
+    def _send_request(self, connection: BlockingConnection, request: Sequence[SealedBatch]) -> None:
         version = connection.version(produce.API_KEY, _VERSION_MAX)
         message = _message(request, self._transactional_id, self._settings.client.request_timeout_ms)
         connection.send(produce.API_KEY, version, message)
@@ -101,26 +101,28 @@ class Sender:
         responses = _responses(channel.connection.receive())
         failure = None
         for batch in channel.sent.popleft():
-            failure = self._handle(batch, responses.get(batch.where)) or failure
+            failure = self._on_response(batch, responses.get(batch.tp)) or failure
         if failure is not None:
             raise failure
 
-    def _handle(self, batch: Sealed, response: produce.PartitionProduceResponse | None) -> Retry | None:
+    def _on_response(
+        self, batch: SealedBatch, response: produce.PartitionProduceResponse | None
+    ) -> Retry | None:
         """Handle a response: None if the batch is stored. Raises `WriteRefused` for an error that is not retriable."""
         code = int(ErrorCode.UNKNOWN_SERVER_ERROR if response is None else response.error_code)
-        queue = self._unacknowledged[batch.where]
+        queue = self._unacknowledged[batch.tp]
         is_next = queue[0] is batch
         if code in _STORED and is_next:
             queue.popleft()
             return None
         if is_retriable(code) or not is_next:  # out of order until the batch before it is stored
-            self._cluster.forget_leader(batch.where)
-            return Retry(f"{batch.where} failed with {error_name(code)}")
-        raise _refused(batch.where, code, None if response is None else response.error_message)
+            self._cluster.forget_leader(batch.tp)
+            return Retry(f"{batch.tp} failed with {error_name(code)}")
+        raise _refused(batch.tp, code, None if response is None else response.error_message)
 
     # -- retries
 
-    def _try(self, step: Callable[[], None]) -> None:
+    def _send_or_resend(self, step: Callable[[], None]) -> None:
         try:
             step()
         except (Disconnected, Retry):
@@ -131,23 +133,23 @@ class Sender:
     def _disconnect(self) -> None:
         """Close the connections without waiting for their responses."""
         self.close()
-        for where in self._unacknowledged:
-            self._cluster.forget_leader(where)
+        for tp in self._unacknowledged:
+            self._cluster.forget_leader(tp)
 
     def _send_rest(self) -> None:
         """Send unacknowledged batches, one of each partition at a time, until none is left."""
         try:
             while waiting := [queue[0] for queue in self._unacknowledged.values() if queue]:
-                self._put_all(waiting)
+                self._send_batches(waiting)
                 self._receive_all()
         except (Disconnected, Retry):
             self._disconnect()
             raise
 
 
-def _requests(batches: Sequence[Sealed], bytes_max: int) -> list[list[Sealed]]:
+def _requests(batches: Sequence[SealedBatch], bytes_max: int) -> list[list[SealedBatch]]:
     """Split into requests of limited size; a larger batch forms a separate request."""
-    requests: list[list[Sealed]] = []
+    requests: list[list[SealedBatch]] = []
     size = 0
     for batch in batches:
         if not requests or size + len(batch.data) > bytes_max:
@@ -159,12 +161,12 @@ def _requests(batches: Sequence[Sealed], bytes_max: int) -> list[list[Sealed]]:
 
 
 def _message(
-    batches: Sequence[Sealed], transactional_id: str | None, timeout_ms: int
+    batches: Sequence[SealedBatch], transactional_id: str | None, timeout_ms: int
 ) -> produce.ProduceRequest:
     topics: dict[str, list[produce.PartitionProduceData]] = {}
     for batch in batches:
-        data = produce.PartitionProduceData(index=batch.where.partition, records=batch.data)
-        topics.setdefault(batch.where.topic, []).append(data)
+        data = produce.PartitionProduceData(index=batch.tp.partition, records=batch.data)
+        topics.setdefault(batch.tp.topic, []).append(data)
     return produce.ProduceRequest(
         transactional_id=transactional_id,
         acks=-1,
@@ -184,7 +186,7 @@ def _responses(response: Any) -> dict[TopicPartition, produce.PartitionProduceRe
     }
 
 
-def _refused(where: TopicPartition, code: int, detail: str | None) -> WriteRefused:
-    summary = f"records for {where} were refused with {error_name(code)}"
+def _refused(tp: TopicPartition, code: int, detail: str | None) -> WriteRefused:
+    summary = f"records for {tp} were refused with {error_name(code)}"
     advice = next((text for each, text in _ADVICE.items() if each == code), None)
     return WriteRefused(": ".join(part for part in (summary, detail, advice) if part))

@@ -63,4 +63,4 @@ class SinkSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def _level(options: Options, codec: Codec) -> int | None:
     name = _LEVELS.get(codec)
-    return None if name is None else options.integer(f"kafka.compression.{name}.level", least=-(1 << 17))
+    return None if name is None else options.integer(f"kafka.compression.{name}.level", minimum=-(1 << 17))

@@ -11,7 +11,7 @@ from penstock.client.errors import BrokerError, Retry, TimedOut, error_name
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.protocol.messages import init_producer_id, metadata
-from penstock.spark.sink.accumulator import Accumulator, Sealed
+from penstock.spark.sink.accumulator import Accumulator, SealedBatch
 from penstock.spark.sink.columns import rows_of
 from penstock.spark.sink.errors import WriteRefused
 from penstock.spark.sink.sender import Sender
@@ -41,13 +41,13 @@ class TaskWriter:
         self._first_partition = first_partition
         self._transactions = BrokerTransactions(cluster, timeout_ms=settings.transaction_timeout_ms)
         self._partition_counts: dict[str, int] = {}
-        self._added: set[TopicPartition] = set()
+        self._added_partitions: set[TopicPartition] = set()
         self.producer: tuple[int, int] | None = None
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Write all rows; return when they are stored. A task without rows has no transaction."""
         sender = Sender(self._cluster, self._settings, transactional_id=self._transactional_id)
-        pending: dict[TopicPartition, Sealed] = {}
+        pending: dict[TopicPartition, SealedBatch] = {}
         pending_bytes = 0
         accumulator: Accumulator | None = None
         try:
@@ -56,29 +56,29 @@ class TaskWriter:
                     continue
                 accumulator = accumulator or self._accumulator()
                 for sealed in accumulator.add(rows_of(batch, self._settings.topic)):
-                    if sealed.where in pending or pending_bytes > _PENDING_BYTES_MAX:
+                    if sealed.tp in pending or pending_bytes > _PENDING_BYTES_MAX:
                         self._send(sender, pending)
                         pending_bytes = 0
-                    pending[sealed.where] = sealed
+                    pending[sealed.tp] = sealed
                     pending_bytes += len(sealed.data)
             if accumulator is not None:
                 self._send(sender, pending)
                 for sealed in accumulator.flush():
-                    pending[sealed.where] = sealed
+                    pending[sealed.tp] = sealed
                 self._send(sender, pending)
                 sender.finish()
         finally:
             sender.close()
 
-    def _send(self, sender: Sender, pending: dict[TopicPartition, Sealed]) -> None:
+    def _send(self, sender: Sender, pending: dict[TopicPartition, SealedBatch]) -> None:
         if not pending:
             return
         if self._transactional_id is not None:
-            new = pending.keys() - self._added
+            new = pending.keys() - self._added_partitions
             if new:
                 assert self.producer is not None
                 self._transactions.add(self._transactional_id, self.producer, sorted(new))
-                self._added |= new
+                self._added_partitions |= new
         sender.send(list(pending.values()))
         pending.clear()
 

@@ -28,16 +28,16 @@ from penstock.protocol.messages import (
     txn_offset_commit,
 )
 from penstock.spark.sink.decision import (
-    APPLIED,
+    APPLIED_PARTITION,
     DECISIONS_TOPIC,
     PARTITIONS,
     Decision,
     Member,
-    from_offsets,
-    to_pieces,
+    decode_offsets,
+    encode_pieces,
 )
 from penstock.spark.sink.errors import Fenced, SinkError
-from penstock.spark.sink.identity import Run, driver_id, is_of_task
+from penstock.spark.sink.identity import Run, driver_id, is_task_of_query
 
 TIMEOUT_MS_DEFAULT: Final = 900_000  # the brokers' default of transaction.max.timeout.ms
 _TIMEOUT_MS_LEAST: Final = 1_000
@@ -57,7 +57,7 @@ _VERSIONS: Final = {
     offset_fetch.API_KEY: 9,
 }
 
-_NEWER_PRODUCER: Final = frozenset(
+_FENCED_CODES: Final = frozenset(
     {
         ErrorCode.PRODUCER_FENCED,
         ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -73,13 +73,13 @@ class BrokerTransactions:
     def __init__(self, cluster: BlockingClient, *, timeout_ms: int | None = None) -> None:
         self._cluster = cluster
         self._timeout_ms = TIMEOUT_MS_DEFAULT if timeout_ms is None else timeout_ms
-        self._may_shorten = timeout_ms is None
+        self._can_lower_timeout = timeout_ms is None
 
     def _call(self, kind: int, key: str, request: Any, what: str) -> Any:
         """Ask a coordinator until its response has no retriable error. Raises `BrokerError` for any other."""
         version_max = _VERSIONS[api_key_of(request)]
         to = CoordinatorOf(kind, key)
-        return self._cluster.request(to, request, error_of=_error_of, version_max=version_max, what=what)
+        return self._cluster.request(to, request, error_of=_first_error, version_max=version_max, what=what)
 
     # -- one transaction
 
@@ -95,7 +95,7 @@ class BrokerTransactions:
             except BrokerError as error:
                 if error.code != ErrorCode.INVALID_TRANSACTION_TIMEOUT:
                     raise
-                if not self._may_shorten or self._timeout_ms // 2 < _TIMEOUT_MS_LEAST:
+                if not self._can_lower_timeout or self._timeout_ms // 2 < _TIMEOUT_MS_LEAST:
                     raise SinkError(
                         f"the broker does not allow transactions of {self._timeout_ms} ms: lower "
                         f"kafka.transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
@@ -124,30 +124,32 @@ class BrokerTransactions:
         self._call(TRANSACTION, transactional_id, request, what)
 
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
-        by_id = _by_id(run, members)
-        responses = self._call_all({name: _end(name, member[1:], commit) for name, member in by_id.items()})
-        otherwise = []
+        by_id = _by_transactional_id(run, members)
+        responses = self._call_all(
+            {name: _end_request(name, member[1:], commit) for name, member in by_id.items()}
+        )
+        ended_otherwise = []
         for transactional_id, member in by_id.items():
             code = responses[transactional_id].error_code
-            if code in _NEWER_PRODUCER:
-                otherwise.append(member)
+            if code in _FENCED_CODES:
+                ended_otherwise.append(member)
             elif code:
                 raise BrokerError(code, f"ending the transaction of {transactional_id}")
-        return otherwise
+        return ended_otherwise
 
     # -- open transactions
 
-    def broken(self, run: Run, members: Sequence[Member]) -> list[Member]:
-        by_id = _by_id(run, members)
+    def find_lost(self, run: Run, members: Sequence[Member]) -> list[Member]:
+        by_id = _by_transactional_id(run, members)
         describe = describe_transactions.DescribeTransactionsRequest
         responses = self._call_all({each: describe(transactional_ids=[each]) for each in by_id})
-        broken = []
+        lost = []
         for transactional_id, member in by_id.items():
             (state,) = responses[transactional_id].transaction_states
             is_open = state.transaction_state == _ONGOING and not state.error_code
             if not is_open or (state.producer_id, state.producer_epoch) != member[1:]:
-                broken.append(member)
-        return broken
+                lost.append(member)
+        return lost
 
     def _call_all(self, requests: Mapping[str, Any]) -> dict[str, Any]:
         """Send each request to the coordinator of its transactional id; return responses without retriable errors.
@@ -165,7 +167,7 @@ class BrokerTransactions:
                 for first in range(0, len(keys), _IN_FLIGHT_MAX):
                     part = {key: requests[key] for key in keys[first : first + _IN_FLIGHT_MAX]}
                     for key, response in self._pipeline(address, part).items():
-                        code = _error_of(response)
+                        code = _first_error(response)
                         if not is_retriable(code):
                             responses[key] = response
                             continue
@@ -190,13 +192,13 @@ class BrokerTransactions:
                 self._cluster.forget_coordinator(TRANSACTION, key)
             raise
 
-    def open_ids(self, query_id: str) -> list[str]:
+    def open_transactional_ids(self, query_id: str) -> list[str]:
         """Ask every broker: each knows only the transactions that it coordinates."""
         brokers = self._cluster.request(ANY, describe_cluster.DescribeClusterRequest()).brokers
-        listed = [each for broker in brokers for each in self._open_at(broker.host, broker.port)]
-        return [each for each in listed if is_of_task(each, query_id)]
+        listed = [each for broker in brokers for each in self._list_open_at(broker.host, broker.port)]
+        return [each for each in listed if is_task_of_query(each, query_id)]
 
-    def _open_at(self, host: str, port: int) -> list[str]:
+    def _list_open_at(self, host: str, port: int) -> list[str]:
         what = f"listing the transactions at {host}:{port}"
         request = list_transactions.ListTransactionsRequest(state_filters=[_ONGOING])
 
@@ -224,7 +226,7 @@ class BrokerTransactions:
             require_stable=is_stable,
         )
         response = self._call(GROUP, group, request, f"reading the last decision of {group}")
-        return from_offsets(
+        return decode_offsets(
             {
                 partition.partition_index: (partition.committed_offset, partition.metadata or "")
                 for topic in response.groups[0].topics
@@ -235,7 +237,7 @@ class BrokerTransactions:
 
     def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
         group = driver_id(query_id)  # which is the driver's transactional id too
-        offsets = _offsets(group, producer, decision.batch_id, to_pieces(decision))
+        offsets = _decision_request(group, producer, decision.batch_id, encode_pieces(decision))
         what = f"deciding batch {decision.batch_id} of query {query_id}"
         if not self._cluster.topics([DECISIONS_TOPIC]):
             # It stays empty, but brokers accept offsets only for partitions that exist.
@@ -246,16 +248,16 @@ class BrokerTransactions:
         try:
             self._call(TRANSACTION, group, add, what)
             self._call(GROUP, group, offsets, what)
-            self._call(TRANSACTION, group, _end(group, producer, commit=True), what)
+            self._call(TRANSACTION, group, _end_request(group, producer, commit=True), what)
         except BrokerError as error:
-            if error.code in _NEWER_PRODUCER or error.code == ErrorCode.TRANSACTION_ABORTABLE:
+            if error.code in _FENCED_CODES or error.code == ErrorCode.TRANSACTION_ABORTABLE:
                 raise Fenced(f"{error}: another driver has taken over") from error
             raise
 
     def mark_applied(self, query_id: str, decision: Decision) -> None:
         group = driver_id(query_id)
         mark = offset_commit.OffsetCommitRequestPartition(
-            partition_index=APPLIED,
+            partition_index=APPLIED_PARTITION,
             committed_offset=decision.batch_id,
             committed_metadata=decision.run_id,
         )
@@ -268,11 +270,11 @@ class BrokerTransactions:
 # -- pure ----------------------------------------------------------------------------------------------------
 
 
-def _by_id(run: Run, members: Sequence[Member]) -> dict[str, Member]:
+def _by_transactional_id(run: Run, members: Sequence[Member]) -> dict[str, Member]:
     return {run.transactional_id(member.number): member for member in members}
 
 
-def _end(transactional_id: str, producer: tuple[int, int], commit: bool) -> end_txn.EndTxnRequest:
+def _end_request(transactional_id: str, producer: tuple[int, int], commit: bool) -> end_txn.EndTxnRequest:
     return end_txn.EndTxnRequest(
         transactional_id=transactional_id,
         producer_id=producer[0],
@@ -281,7 +283,7 @@ def _end(transactional_id: str, producer: tuple[int, int], commit: bool) -> end_
     )
 
 
-def _offsets(
+def _decision_request(
     group: str, producer: tuple[int, int], batch_id: int, pieces: Sequence[str]
 ) -> txn_offset_commit.TxnOffsetCommitRequest:
     partitions = [
@@ -300,7 +302,7 @@ def _offsets(
     )
 
 
-def _error_of(response: Any) -> int:
+def _first_error(response: Any) -> int:
     """Return the first error of a response that is not retriable, else a retriable one, else 0."""
     match response:
         case add_partitions_to_txn.AddPartitionsToTxnResponse():

@@ -28,16 +28,16 @@ from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
 from penstock.spark.sink.decision import Member
 from penstock.spark.sink.errors import SinkError, TransactionLost
-from penstock.spark.sink.exactly_once import Written
+from penstock.spark.sink.exactly_once import WrittenBatch
 from penstock.spark.sink.identity import Run, streaming_task
 from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.task import TaskWriter
 from penstock.spark.sink.transactions import BrokerTransactions
 
-# Option with the id of the micro-batch that a batch write belongs to: see `BatchOfStreamWriter`.
+# Option with the id of the micro-batch that a batch write belongs to: see `ForeachBatchWriter`.
 STREAM_BATCH = "batch_id"
 
-_OTHERS_STOP_S = 0.3
+_TASKS_STOP_WAIT_S = 0.3
 _OVERWRITE = "topics can only be appended to: use the mode append (records that were written before cannot be replaced)"
 
 
@@ -46,8 +46,8 @@ def batch_writer(options: Options, schema: StructType, overwrite: bool) -> DataS
         raise SinkError(_OVERWRITE)
     settings = SinkSettings.from_options(options)
     check_schema(schema, settings.topic)
-    batch_id = options.integer(STREAM_BATCH, least=0)
-    return BatchWriter(settings) if batch_id is None else BatchOfStreamWriter(settings, batch_id)
+    batch_id = options.integer(STREAM_BATCH, minimum=0)
+    return BatchWriter(settings) if batch_id is None else ForeachBatchWriter(settings, batch_id)
 
 
 def stream_writer(options: Options, schema: StructType) -> DataSourceStreamWriter:
@@ -58,7 +58,7 @@ def stream_writer(options: Options, schema: StructType) -> DataSourceStreamWrite
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskWritten(WriterCommitMessage):
+class TaskCommitMessage(WriterCommitMessage):
     """The message of a task to the driver. Without a producer it wrote nothing; without a run it is at-least-once."""
 
     run: Run | None = None
@@ -70,30 +70,30 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, settings: SinkSettings) -> None:
         self._settings = settings
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskCommitMessage:  # type: ignore[override]  # so is Spark's own
         if not self._settings.is_exactly_once:
             return _write(self._settings, iterator)
         task = streaming_task(_task_context())
-        number = exactly_once.claim(_transactions(self._settings), task)
+        number = exactly_once.claim_transactional_id(_transactions(self._settings), task)
         if number is None:
             for _ in iterator:  # stateful operators update their state as rows are consumed
                 pass
-            return TaskWritten(run=task.run, number=task.number)
+            return TaskCommitMessage(run=task.run, number=task.number)
         return _write(self._settings, iterator, task.run, number)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        written = _written(messages, batchId)
+        written = _written_batch(messages, batchId)
         if written is not None:
             exactly_once.commit(_transactions(self._settings), written)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        written = _written(messages, batchId)
+        written = _written_batch(messages, batchId)
         if written is not None:
             exactly_once.abort(_transactions(self._settings), written)
             _abandon(self._settings, written.run)
 
 
-class BatchOfStreamWriter(DataSourceArrowWriter):
+class ForeachBatchWriter(DataSourceArrowWriter):
     """Writes one micro-batch in `foreachBatch`, exactly once like a stream: tasks know their query and batch.
 
     Spark does not write to Python data sources in update mode, but `foreachBatch` works there.
@@ -103,7 +103,7 @@ class BatchOfStreamWriter(DataSourceArrowWriter):
         self._stream = StreamWriter(settings)
         self._batch_id = batch_id
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskCommitMessage:  # type: ignore[override]  # so is Spark's own
         return self._stream.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -120,7 +120,7 @@ class BatchWriter(DataSourceArrowWriter):
         self._settings = settings
         self._run = Run(query_id="write", run_id=str(uuid.uuid4()))
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskCommitMessage:  # type: ignore[override]  # so is Spark's own
         if not self._settings.is_exactly_once:
             return _write(self._settings, iterator)
         return _write(self._settings, iterator, self._run, _task_context().taskAttemptId())
@@ -142,7 +142,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 def _members(messages: Sequence[WriterCommitMessage | None]) -> tuple[Member, ...]:
-    tasks = [each for each in messages if isinstance(each, TaskWritten) and each.run is not None]
+    tasks = [each for each in messages if isinstance(each, TaskCommitMessage) and each.run is not None]
     return tuple(Member(task.number, *task.producer) for task in tasks if task.producer is not None)
 
 
@@ -152,7 +152,7 @@ def _transactions(settings: SinkSettings) -> BrokerTransactions:
 
 def _abandon(settings: SinkSettings, run: Run) -> None:
     """Abort transactions that failed tasks left open; twice, because other tasks of a failed job may still run."""
-    for pause_s in (0.0, _OTHERS_STOP_S):
+    for pause_s in (0.0, _TASKS_STOP_WAIT_S):
         time.sleep(pause_s)
         exactly_once.abandon_run(_transactions(settings), run)
 
@@ -169,7 +169,7 @@ def _task_context() -> TaskContext:
 
 def _write(
     settings: SinkSettings, iterator: Iterator[pa.RecordBatch], run: Run | None = None, number: int = -1
-) -> TaskWritten:
+) -> TaskCommitMessage:
     """Write the rows of a task. With a run its transaction stays open, and is aborted only if the task fails."""
     cluster = shared_client(settings.client)
     writer = TaskWriter(
@@ -187,17 +187,19 @@ def _write(
             with contextlib.suppress(Exception):
                 _transactions(settings).end(run, [Member(number, *writer.producer)], commit=False)
         raise
-    return TaskWritten(run=run, number=number, producer=writer.producer)
+    return TaskCommitMessage(run=run, number=number, producer=writer.producer)
 
 
-def _written(messages: Sequence[WriterCommitMessage | None], batch_id: int) -> Written | None:
+def _written_batch(messages: Sequence[WriterCommitMessage | None], batch_id: int) -> WrittenBatch | None:
     """Collect the messages of a batch's tasks; None if they wrote at-least-once."""
-    tasks = [message for message in messages if isinstance(message, TaskWritten) and message.run is not None]
+    tasks = [
+        message for message in messages if isinstance(message, TaskCommitMessage) and message.run is not None
+    ]
     if not tasks:
         return None
     (run,) = {task.run for task in tasks}
     assert run is not None
-    return Written(
+    return WrittenBatch(
         run=run,
         batch_id=batch_id,
         members=_members(messages),

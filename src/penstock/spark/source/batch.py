@@ -14,7 +14,7 @@ def batch_ranges(positions: Positions, spec: SourceSpec) -> list[OffsetRange]:
     losses: list[str] = []
     if isinstance(spec.ending, AtOffsets):
         end, losses = _clipped(end, positions.latest(partitions))
-    end = {where: max(offset, start[where]) for where, offset in end.items()}  # an empty range is no loss
+    end = {tp: max(offset, start[tp]) for tp, offset in end.items()}  # an empty range is no loss
     ranges, more_losses = ranges_between(start, end, {})
     report_losses([*losses, *more_losses], fails_on_data_loss=spec.fails_on_data_loss)
     return split(ranges, partitions_min=spec.partitions_min, records_max=spec.partition_records_max)
@@ -22,8 +22,8 @@ def batch_ranges(positions: Positions, spec: SourceSpec) -> list[OffsetRange]:
 
 def _clipped(end: Offsets, latest: Offsets) -> tuple[dict[TopicPartition, int], list[str]]:
     losses = [
-        f"option endingOffsets asks for {where} up to {end[where]}, but it ends at {latest[where]}"
-        for where in sorted(end)
-        if end[where] > latest[where]
+        f"option endingOffsets asks for {tp} up to {end[tp]}, but it ends at {latest[tp]}"
+        for tp in sorted(end)
+        if end[tp] > latest[tp]
     ]
-    return {where: min(offset, latest[where]) for where, offset in end.items()}, losses
+    return {tp: min(offset, latest[tp]) for tp, offset in end.items()}, losses

@@ -22,8 +22,8 @@ T = TypeVar("T")
 def to_json(offsets: Offsets) -> OffsetsJson:
     """Convert in the order of topics and partitions: Spark compares the texts of offsets."""
     by_topic: OffsetsJson = {}
-    for where in sorted(offsets):
-        by_topic.setdefault(where.topic, {})[str(where.partition)] = offsets[where]
+    for tp in sorted(offsets):
+        by_topic.setdefault(tp.topic, {})[str(tp.partition)] = offsets[tp]
     return by_topic
 
 
@@ -37,10 +37,10 @@ def from_json(by_topic: Mapping[str, Mapping[str, int] | Mapping[int, int]]) -> 
 
 def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
     offsets = from_json(_decode(option, text, dict[str, dict[int, int]], '{"topic": {"0": 23, "1": -2}}'))
-    for where, offset in offsets.items():
+    for tp, offset in offsets.items():
         if offset < EARLIEST:
             raise OptionError(
-                f"option {option}: offset {offset} of {where} must be 0 or more, {LATEST} (latest) or {EARLIEST} "
+                f"option {option}: offset {offset} of {tp} must be 0 or more, {LATEST} (latest) or {EARLIEST} "
                 f"(earliest)"
             )
     return offsets
@@ -51,9 +51,9 @@ def parse_timestamps(option: str, text: str) -> dict[TopicPartition, int]:
     timestamps = from_json(
         _decode(option, text, dict[str, dict[int, int]], '{"topic": {"0": 1700000000000}}')
     )
-    for where, timestamp in timestamps.items():
+    for tp, timestamp in timestamps.items():
         if timestamp < 0:
-            raise OptionError(f"option {option}: timestamp {timestamp} of {where} is negative")
+            raise OptionError(f"option {option}: timestamp {timestamp} of {tp} is negative")
     return timestamps
 
 
@@ -61,7 +61,7 @@ def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
     """Parse the partitions of `assign`: {"topic": [0, 1]}."""
     by_topic = _decode(option, text, dict[str, list[int]], '{"topic": [0, 1]}')
     found = frozenset(TopicPartition(topic, each) for topic, numbers in by_topic.items() for each in numbers)
-    if not found or any(where.partition < 0 for where in found):
+    if not found or any(tp.partition < 0 for tp in found):
         raise OptionError(f"option {option} names no partition to read: {text!r}")
     return found
 

@@ -39,7 +39,7 @@ class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
     end: int
 
     @property
-    def where(self) -> TopicPartition:
+    def tp(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
 
     @property
@@ -54,51 +54,47 @@ def ranges_between(
 
     A partition that is only in `end` is new, and is read from its earliest offset, which should be 0.
     """
-    losses = [f"{where} does not exist any more" for where in sorted(start.keys() - end.keys())]
+    losses = [f"{tp} does not exist any more" for tp in sorted(start.keys() - end.keys())]
     ranges: list[OffsetRange] = []
-    for where in sorted(end):
-        first = start.get(where)
+    for tp in sorted(end):
+        first = start.get(tp)
         if first is None:
-            first = earliest_of_new.get(where)
+            first = earliest_of_new.get(tp)
             if first is None:
-                losses.append(f"{where} does not exist any more")
+                losses.append(f"{tp} does not exist any more")
                 continue
             if first != 0:
-                losses.append(f"{where} is new but starts at offset {first} instead of 0")
-        if end[where] < first:
-            losses.append(f"{where} now ends at offset {end[where]}, but {first} was reached before")
-        elif end[where] > first:
-            ranges.append(
-                OffsetRange(topic=where.topic, partition=where.partition, start=first, end=end[where])
-            )
+                losses.append(f"{tp} is new but starts at offset {first} instead of 0")
+        if end[tp] < first:
+            losses.append(f"{tp} now ends at offset {end[tp]}, but {first} was reached before")
+        elif end[tp] > first:
+            ranges.append(OffsetRange(topic=tp.topic, partition=tp.partition, start=first, end=end[tp]))
     return ranges, losses
 
 
-def limited(start: Offsets, latest: Offsets, records_max: int) -> dict[TopicPartition, int]:
+def limit_records(start: Offsets, latest: Offsets, records_max: int) -> dict[TopicPartition, int]:
     """Return an end at most `records_max` records away, shared among partitions in proportion to their backlog.
 
     Every partition with a backlog gets at least one record, so that a large partition does not starve others; if there
     are more such partitions than `records_max`, the largest backlogs come first.
     `start` must have every partition of `latest`.
     """
-    waiting = {where: latest[where] - start[where] for where in latest if latest[where] > start[where]}
+    waiting = {tp: latest[tp] - start[tp] for tp in latest if latest[tp] > start[tp]}
     total = sum(waiting.values())
     if total <= records_max:
         return dict(latest)
-    by_size = sorted(waiting, key=lambda where: (-waiting[where], where))
+    by_size = sorted(waiting, key=lambda tp: (-waiting[tp], tp))
     shares = dict.fromkeys(by_size[:records_max], 1)
     left = records_max - len(shares)
     if left:
         rest = total - len(shares)
-        parts = {where: divmod(left * (waiting[where] - 1), rest) for where in by_size}
-        for where, (whole, _) in parts.items():
-            shares[where] += whole
+        parts = {tp: divmod(left * (waiting[tp] - 1), rest) for tp in by_size}
+        for tp, (whole, _) in parts.items():
+            shares[tp] += whole
         left = records_max - sum(shares.values())
-        for where in sorted(by_size, key=lambda where: (-parts[where][1], where))[:left]:
-            shares[where] += 1
-    return {
-        where: start[where] + shares.get(where, 0) if where in waiting else latest[where] for where in latest
-    }
+        for tp in sorted(by_size, key=lambda tp: (-parts[tp][1], tp))[:left]:
+            shares[tp] += 1
+    return {tp: start[tp] + shares.get(tp, 0) if tp in waiting else latest[tp] for tp in latest}
 
 
 def split(

@@ -8,7 +8,14 @@ from penstock.client.errors import BrokerError
 from penstock.client.metadata import Topic, TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.spark.options import OptionError
-from penstock.spark.source.spec import Assigned, AtEdge, AtOffsets, AtTimestamps, Position, Subscription
+from penstock.spark.source.spec import (
+    Assigned,
+    AtOffsets,
+    AtTimestamps,
+    EarliestOrLatest,
+    Position,
+    Subscription,
+)
 
 
 class MissingTopics(Exception):
@@ -25,7 +32,7 @@ class Positions:
     def partitions(self) -> frozenset[TopicPartition]:
         """Return the subscribed partitions that exist. A pattern does not match internal topics."""
         if isinstance(self._subscription, Assigned):
-            names = {where.topic for where in self._subscription.partitions}
+            names = {tp.topic for tp in self._subscription.partitions}
             return self._subscription.partitions & _partitions_of(self._cluster.topics(names))
         if self._subscription.pattern is None:
             return _partitions_of(self._cluster.topics(self._subscription.names))
@@ -42,7 +49,7 @@ class Positions:
             missing = sorted(map(str, self._subscription.partitions - found))
             option, what = "assign", "partition"
         else:
-            missing = sorted(self._subscription.names - {where.topic for where in found})
+            missing = sorted(self._subscription.names - {tp.topic for tp in found})
             option, what = "subscribe", "topic"
         if missing:
             raise MissingTopics(
@@ -51,22 +58,22 @@ class Positions:
         return found
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return self._edges(dict.fromkeys(partitions, EARLIEST))
+        return self._list_offsets(dict.fromkeys(partitions, EARLIEST))
 
     def latest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return self._edges(dict.fromkeys(partitions, LATEST))
+        return self._list_offsets(dict.fromkeys(partitions, LATEST))
 
     def resolve(self, position: Position, partitions: frozenset[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the current offset of a position for each partition."""
-        if isinstance(position, AtEdge):
-            return self._edges(dict.fromkeys(partitions, position.edge))
+        if isinstance(position, EarliestOrLatest):
+            return self._list_offsets(dict.fromkeys(partitions, position.offset))
         if isinstance(position, AtOffsets):
             _check_all_named(position.option, position.offsets.keys(), partitions)
             offsets = dict(position.offsets)
         else:
             offsets = self._at_timestamps(position, partitions)
-        edges = {where: offset for where, offset in offsets.items() if offset in (EARLIEST, LATEST)}
-        return {**offsets, **self._edges(edges)}
+        edges = {tp: offset for tp, offset in offsets.items() if offset in (EARLIEST, LATEST)}
+        return {**offsets, **self._list_offsets(edges)}
 
     def _at_timestamps(
         self, position: AtTimestamps, partitions: frozenset[TopicPartition]
@@ -78,19 +85,19 @@ class Positions:
             _check_all_named(position.option, timestamps.keys(), partitions)
             wanted = dict(timestamps)
         offsets: dict[TopicPartition, int] = {}
-        for where, found in self._find(wanted).items():
+        for tp, found in self._query_offsets(wanted).items():
             if found.offset < 0 and not position.takes_latest:
                 raise OptionError(
-                    f"option {position.option}: {where} has no record at or after {wanted[where]}. Set option "
+                    f"option {position.option}: {tp} has no record at or after {wanted[tp]}. Set option "
                     f"startingOffsetsByTimestampStrategy to latest to start with the next one"
                 )
-            offsets[where] = found.offset if found.offset >= 0 else LATEST
+            offsets[tp] = found.offset if found.offset >= 0 else LATEST
         return offsets
 
-    def _edges(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        return {where: found.offset for where, found in self._find(wanted).items()}
+    def _list_offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return {tp: found.offset for tp, found in self._query_offsets(wanted).items()}
 
-    def _find(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAt]:
+    def _query_offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAt]:
         if not wanted:
             return {}
         reads_committed_only = self._cluster.settings.reads_committed_only

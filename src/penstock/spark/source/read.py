@@ -66,7 +66,7 @@ def read_range(
             reached = fetched.next_offset
     except CorruptRecords as error:
         raise CorruptRecords(
-            f"{wanted.where} cannot be read from offset {reached} on: {error}. Start the query after it, or "
+            f"{wanted.tp} cannot be read from offset {reached} on: {error}. Start the query after it, or "
             f"restore the partition's log"
         ) from error
 
@@ -75,13 +75,13 @@ def fetch_range(
     cluster: BlockingClient, wanted: OffsetRange, *, fails_on_data_loss: bool
 ) -> Iterator[Fetched]:
     """Yield the responses of brokers, in order and without gaps, until the range is complete."""
-    where = wanted.where
+    tp = wanted.tp
     offset = wanted.start
-    timer = cluster.retry_timer(f"reading {where} from offset {offset} to {wanted.end}")
+    timer = cluster.retry_timer(f"reading {tp} from offset {offset} to {wanted.end}")
     empty = absent = 0
     while offset < wanted.end:
         try:
-            leader = cluster.leader(where)
+            leader = cluster.leader(tp)
             with cluster.connection(leader.address) as connection:
                 for fetched in _pipelined(connection, leader, wanted, offset, cluster.settings):
                     timer.reset()
@@ -89,7 +89,7 @@ def fetch_range(
                     yield fetched
                     offset = fetched.next_offset
         except (Retry, Disconnected) as failure:
-            cluster.forget_leader(where)
+            cluster.forget_leader(tp)
             empty = empty + 1 if isinstance(failure, _Compacted) else 0
             absent = absent + 1 if isinstance(failure, UnknownPartition) else 0
             if empty == _EMPTY_RESPONSES_MAX:
@@ -100,10 +100,12 @@ def fetch_range(
                 # A broker that cannot be reached has lost nothing: that is an error with either option.
                 if fails_on_data_loss or not isinstance(failure, (UnknownPartition, _Truncated)):
                     raise
-                _log.warning("Skipped records of %s from offset %d on: %s", where, offset, failure)
+                _log.warning("Skipped records of %s from offset %d on: %s", tp, offset, failure)
                 return
         except _OutOfRange as failure:
-            offset = _after_loss(cluster, wanted, offset, failure, fails_on_data_loss=fails_on_data_loss)
+            offset = _skip_lost_records(
+                cluster, wanted, offset, failure, fails_on_data_loss=fails_on_data_loss
+            )
 
 
 def _retry_or_fail(timer: RetryTimer, failure: Exception, *, is_gone: bool) -> None:
@@ -160,15 +162,15 @@ def _records_of(
     data = response.responses[0].partitions[0] if response.responses else None
     code = response.error_code or (data.error_code if data else 0)
     if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-        raise _OutOfRange(f"{wanted.where} does not have offset {offset} any more")
+        raise _OutOfRange(f"{wanted.tp} does not have offset {offset} any more")
     if code and is_retriable(code):
-        raise Retry(f"{wanted.where} was answered with {error_name(code)}")
+        raise Retry(f"{wanted.tp} was answered with {error_name(code)}")
     if code:
-        raise BrokerError(code, f"reading {wanted.where} at offset {offset}")
+        raise BrokerError(code, f"reading {wanted.tp} at offset {offset}")
     records = data.records if data else None
     next_offset = next_offset_after(records) if records else None
     if data is None or records is None or next_offset is None or next_offset <= offset:
-        nothing = f"{wanted.where} has no records at offset {offset}, but should have them up to {wanted.end}"
+        nothing = f"{wanted.tp} has no records at offset {offset}, but should have them up to {wanted.end}"
         if data is None or records or response.throttle_time_ms:
             raise Retry(nothing)
         raise _Compacted(nothing) if _end_of(data, settings) >= wanted.end else _Truncated(nothing)
@@ -180,11 +182,11 @@ def _end_of(data: fetch.PartitionData, settings: ClientSettings) -> int:
     return data.last_stable_offset if settings.reads_committed_only else data.high_watermark
 
 
-def _after_loss(
+def _skip_lost_records(
     cluster: BlockingClient, wanted: OffsetRange, offset: int, failure: Exception, *, fails_on_data_loss: bool
 ) -> int:
     """Return the offset to continue at when an offset does not exist any more: the earliest one."""
-    earliest = cluster.list_offsets({wanted.where: EARLIEST})[wanted.where].offset
+    earliest = cluster.list_offsets({wanted.tp: EARLIEST})[wanted.tp].offset
     loss = f"{failure}: it starts at {earliest} now"
     if fails_on_data_loss:
         raise DataLoss([loss]) from failure

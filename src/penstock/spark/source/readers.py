@@ -100,7 +100,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if known is None else to_json(known)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's name
-        self._plan().stop_at_present()
+        self._plan().stop_at_current_end()
 
     def partitions(
         self, start: Mapping[str, Mapping[str, int]], end: Mapping[str, Mapping[str, int]]

@@ -39,10 +39,10 @@ class Assigned(msgspec.Struct, frozen=True, kw_only=True):
     partitions: frozenset[TopicPartition]
 
 
-class AtEdge(msgspec.Struct, frozen=True, kw_only=True):
+class EarliestOrLatest(msgspec.Struct, frozen=True, kw_only=True):
     """The earliest offset of every partition, or the latest."""
 
-    edge: int
+    offset: int
 
 
 class AtOffsets(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class AtTimestamps(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Subscription: TypeAlias = Topics | Assigned
-Position: TypeAlias = AtEdge | AtOffsets | AtTimestamps
+Position: TypeAlias = EarliestOrLatest | AtOffsets | AtTimestamps
 
 
 class SourceSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,12 +79,12 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def batch_spec(options: Options) -> SourceSpec:
-    spec = _spec(options, AtEdge(edge=EARLIEST))
-    if _mentions(spec.starting, LATEST):
+    spec = _spec(options, EarliestOrLatest(offset=EARLIEST))
+    if _includes_offset(spec.starting, LATEST):
         raise OptionError(
             "option startingOffsets cannot be latest (-1) in a batch query: it would read nothing"
         )
-    if _mentions(spec.ending, EARLIEST):
+    if _includes_offset(spec.ending, EARLIEST):
         raise OptionError(
             "option endingOffsets cannot be earliest (-2) in a batch query: it would read nothing"
         )
@@ -95,12 +95,14 @@ def stream_spec(options: Options) -> SourceSpec:
     for name in ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"):
         if options.is_given(name):
             raise OptionError(f"option {name} is not for streaming queries: a stream has no end")
-    return _spec(options, AtEdge(edge=LATEST))
+    return _spec(options, EarliestOrLatest(offset=LATEST))
 
 
-def mentions_latest(position: Position) -> bool:
+def depends_on_time(position: Position) -> bool:
     """Say whether the position depends on when it is resolved."""
-    return _mentions(position, LATEST) or (isinstance(position, AtTimestamps) and position.takes_latest)
+    return _includes_offset(position, LATEST) or (
+        isinstance(position, AtTimestamps) and position.takes_latest
+    )
 
 
 def includes_headers(options: Options) -> bool:
@@ -108,20 +110,20 @@ def includes_headers(options: Options) -> bool:
 
 
 def _spec(options: Options, starting: Position) -> SourceSpec:
-    least, most = options.integer("minOffsetsPerTrigger"), options.integer("maxOffsetsPerTrigger")
-    if least is not None and most is not None and least > most:
+    minimum, most = options.integer("minOffsetsPerTrigger"), options.integer("maxOffsetsPerTrigger")
+    if minimum is not None and most is not None and minimum > most:
         raise OptionError(
-            f"option minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})"
+            f"option minOffsetsPerTrigger ({minimum}) is higher than maxOffsetsPerTrigger ({most})"
         )
     return SourceSpec(
         subscription=_subscription(options),
         client=_client(options),
         starting=_position(options, "starting", starting),
-        ending=_position(options, "ending", AtEdge(edge=LATEST)),
+        ending=_position(options, "ending", EarliestOrLatest(offset=LATEST)),
         partitions_min=options.integer("minPartitions"),
         partition_records_max=options.integer("maxRecordsPerPartition"),
         trigger_offsets_max=most,
-        trigger_offsets_min=least,
+        trigger_offsets_min=minimum,
         trigger_delay_max_ms=_duration_ms(options, "maxTriggerDelay", _TRIGGER_DELAY_DEFAULT),
         fails_on_data_loss=options.boolean("failOnDataLoss", default=True),
         includes_headers=includes_headers(options),
@@ -164,7 +166,7 @@ def _position(options: Options, side: str, default: Position) -> Position:
         text = options.text(name)
         if text is not None:
             is_single = name.endswith("Timestamp") and not name.endswith("ByTimestamp")
-            timestamps = options.integer(name, least=0) if is_single else parse_timestamps(name, text)
+            timestamps = options.integer(name, minimum=0) if is_single else parse_timestamps(name, text)
             assert timestamps is not None
             takes_latest = side == "ending" or strategy == "latest"
             return AtTimestamps(option=name, timestamps=timestamps, takes_latest=takes_latest)
@@ -172,16 +174,16 @@ def _position(options: Options, side: str, default: Position) -> Position:
     text = options.text(name)
     if text is None:
         return default
-    edge = {"earliest": EARLIEST, "latest": LATEST}.get(text.strip().lower())
-    if edge is not None:
-        return AtEdge(edge=edge)
+    offset = {"earliest": EARLIEST, "latest": LATEST}.get(text.strip().lower())
+    if offset is not None:
+        return EarliestOrLatest(offset=offset)
     return AtOffsets(option=name, offsets=parse_offsets(name, text))
 
 
-def _mentions(position: Position, edge: int) -> bool:
-    if isinstance(position, AtEdge):
-        return position.edge == edge
-    return isinstance(position, AtOffsets) and edge in position.offsets.values()
+def _includes_offset(position: Position, offset: int) -> bool:
+    if isinstance(position, EarliestOrLatest):
+        return position.offset == offset
+    return isinstance(position, AtOffsets) and offset in position.offsets.values()
 
 
 def _duration_ms(options: Options, name: str, default: str) -> int:

@@ -16,9 +16,9 @@ def rows_differ(
 
     With `columns`, only these are compared. Duplicates count.
     """
-    unexpected = [_chosen(row, columns) for row in actual]
+    unexpected = [_select_columns(row, columns) for row in actual]
     missing = []
-    for row in (_chosen(each, columns) for each in expected):
+    for row in (_select_columns(each, columns) for each in expected):
         # Values need not be hashable or sortable, so rows are searched one by one.
         if row in unexpected:
             unexpected.remove(row)
@@ -26,14 +26,14 @@ def rows_differ(
             missing.append(row)
     if not missing and not unexpected:
         return None
-    return "\n".join([*_listed("missing", missing), *_listed("unexpected", unexpected)])
+    return "\n".join([*_list_rows("missing", missing), *_list_rows("unexpected", unexpected)])
 
 
-def _chosen(row: Row, columns: Sequence[str] | None) -> dict[str, Any]:
+def _select_columns(row: Row, columns: Sequence[str] | None) -> dict[str, Any]:
     return dict(row) if columns is None else {name: row.get(name) for name in columns}
 
 
-def _listed(what: str, rows: Sequence[Row]) -> list[str]:
+def _list_rows(what: str, rows: Sequence[Row]) -> list[str]:
     if not rows:
         return []
     lines = [f"{len(rows)} row(s) {what}:"]

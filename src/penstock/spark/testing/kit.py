@@ -71,19 +71,19 @@ class PipelineKit:
 
     def run(self, file: str, *, environment: Mapping[str, str] | None = None) -> RunResult:
         """Run a pipeline file until it has read all current records. A failed query fails the test."""
-        result = run(self.adapted(load(file, environment)), once=True, spark=self.spark, quiet=True)
+        result = run(self.relocated(load(file, environment)), once=True, spark=self.spark, quiet=True)
         assert not result.given_up, f"{file} failed: {result.given_up}"
         return result
 
-    def adapted(self, pipeline: Pipeline) -> Pipeline:
+    def relocated(self, pipeline: Pipeline) -> Pipeline:
         """Move a pipeline to this kit's broker, with its files below this kit's directory."""
         outputs = [
-            msgspec.structs.replace(output, target=self._moved(output.target))
+            msgspec.structs.replace(output, target=self._relocated_target(output.target))
             if isinstance(output.target, TableTarget)
             else output
             for output in pipeline.outputs
         ]
-        sources = [self._moved_source(pipeline, source) for source in pipeline.sources]
+        sources = [self._relocated_source(pipeline, source) for source in pipeline.sources]
         return msgspec.structs.replace(
             pipeline,
             bootstrap_servers=self.broker.bootstrap,
@@ -92,10 +92,10 @@ class PipelineKit:
             outputs=tuple(outputs),
         )
 
-    def _moved(self, target: TableTarget) -> TableTarget:
+    def _relocated_target(self, target: TableTarget) -> TableTarget:
         return msgspec.structs.replace(target, path=self.path(target.path))
 
-    def _moved_source(self, pipeline: Pipeline, source: Any) -> Any:
+    def _relocated_source(self, pipeline: Pipeline, source: Any) -> Any:
         """Read the table that the test wrote if there is none beside the file."""
         if isinstance(source, TableSource) and not os.path.exists(
             os.path.join(pipeline.directory, source.path)

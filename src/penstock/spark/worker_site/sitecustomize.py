@@ -16,7 +16,7 @@ def without_zips(path: Sequence[str]) -> list[str]:
     """Remove the zips of a PySpark that is installed on the path as well."""
     installed = {os.path.realpath(each) for each in path}
 
-    def is_spare(entry: str) -> bool:
+    def is_duplicate(entry: str) -> bool:
         library, name = os.path.split(entry)
         site_packages = os.path.realpath(os.path.join(library, "..", "..", ".."))
         if not name.endswith(".zip") or site_packages not in installed:
@@ -24,7 +24,7 @@ def without_zips(path: Sequence[str]) -> list[str]:
         package = os.path.join(site_packages, name.partition("-")[0].removesuffix(".zip"))
         return package.endswith(("/pyspark", "/py4j")) and os.path.isdir(package)
 
-    return [each for each in path if not is_spare(each)]
+    return [each for each in path if not is_duplicate(each)]
 
 
 def _run_next(path: Sequence[str]) -> None:

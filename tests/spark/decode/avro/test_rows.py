@@ -14,7 +14,7 @@ import fastavro
 import pytest
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
-from penstock.spark.decode.avro.rows import AvroRows
+from penstock.spark.decode.avro.rows import AvroRowDecoder
 from penstock.spark.decode.avro.schema_registry import RegistryUnreachable
 from penstock.spark.decode.batch import NULL_VALUE, BatchDecoder, DecoderError
 from penstock.spark.decode.settings import AvroDecoder
@@ -40,11 +40,11 @@ def framed(schema_id: int, data: bytes) -> bytes:
 SCHEMAS = {3: record(FIELDS_1), 5: record(FIELDS_2)}
 
 
-def avro_rows(**settings: Any) -> AvroRows:
-    return AvroRows(AvroDecoder(**settings))
+def avro_rows(**settings: Any) -> AvroRowDecoder:
+    return AvroRowDecoder(AvroDecoder(**settings))
 
 
-def decoded(rows: AvroRows, *values: bytes | None) -> list[Any]:
+def decoded(rows: AvroRowDecoder, *values: bytes | None) -> list[Any]:
     columns, errors, _ = BatchDecoder(rows).decode(values)
     lists = [column.to_pylist() for column in columns]
     return [

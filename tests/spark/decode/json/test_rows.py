@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.batch import NULL_VALUE, BatchDecoder, DecoderError
-from penstock.spark.decode.json.rows import JsonRows, envelope_schema
+from penstock.spark.decode.json.rows import JsonRowDecoder, envelope_schema
 
 ORDER = (
     T.StructType()
@@ -24,7 +24,7 @@ def one_column(kind: T.DataType, comment: str | None = None) -> T.StructType:
     return T.StructType().add("a", kind, metadata={"comment": comment} if comment else None)
 
 
-def decoded(rows: JsonRows, *values: bytes | None) -> list[Any]:
+def decoded(rows: JsonRowDecoder, *values: bytes | None) -> list[Any]:
     """For each wanted value its columns, or its reason as text."""
     columns, errors, wanted = BatchDecoder(rows).decode(values)
     lists = [column.to_pylist() for column in columns]
@@ -35,13 +35,13 @@ def decoded(rows: JsonRows, *values: bytes | None) -> list[Any]:
 
 
 def reason(schema: T.StructType, value: bytes) -> str:
-    (found,) = decoded(JsonRows(schema), value)
+    (found,) = decoded(JsonRowDecoder(schema), value)
     assert isinstance(found, str), f"{value!r} was taken as {found}"
     return found
 
 
 def value_of(kind: T.DataType, value: bytes) -> Any:
-    (found,) = decoded(JsonRows(one_column(kind)), value)
+    (found,) = decoded(JsonRowDecoder(one_column(kind)), value)
     assert isinstance(found, tuple), f"{value!r} was rejected: {found}"
     return found[0]
 
@@ -49,16 +49,16 @@ def value_of(kind: T.DataType, value: bytes) -> Any:
 def test_an_object_becomes_columns() -> None:
     value = b'{"orderId":"o1","amount":3,"quantity":2,"at":"2026-05-04T12:00:00+02:00","unknown":[]}'
     noon = dt.datetime(2026, 5, 4, 10, tzinfo=dt.UTC)
-    assert decoded(JsonRows(ORDER), value) == [("o1", 3.0, 2, noon)]
+    assert decoded(JsonRowDecoder(ORDER), value) == [("o1", 3.0, 2, noon)]
 
 
 def test_what_is_not_required_may_be_missing_or_null() -> None:
-    assert decoded(JsonRows(ORDER), b'{"orderId":"o1","amount":null}') == [("o1", None, None, None)]
+    assert decoded(JsonRowDecoder(ORDER), b'{"orderId":"o1","amount":null}') == [("o1", None, None, None)]
 
 
 def test_bad_records_leave_their_neighbours_alone() -> None:
     good = b'{"orderId":"o1"}'
-    found = decoded(JsonRows(ORDER), good, b"{", good)
+    found = decoded(JsonRowDecoder(ORDER), good, b"{", good)
     assert [isinstance(each, tuple) for each in found] == [True, False, True]
 
 
@@ -175,12 +175,12 @@ def test_a_record_of_a_megabyte_is_read() -> None:
 
 
 def test_a_null_value_is_a_reject_unless_it_is_allowed() -> None:
-    assert decoded(JsonRows(ORDER), None) == [NULL_VALUE]
-    assert decoded(JsonRows(ORDER, allows_null=True), None) == [(None, None, None, None)]
+    assert decoded(JsonRowDecoder(ORDER), None) == [NULL_VALUE]
+    assert decoded(JsonRowDecoder(ORDER, allows_null=True), None) == [(None, None, None, None)]
 
 
 def test_a_comment_keeps_any_json_as_its_text() -> None:
-    rows = JsonRows(one_column(T.StringType(), "json"))
+    rows = JsonRowDecoder(one_column(T.StringType(), "json"))
     assert decoded(rows, b'{"a": {"x": [1, "y"]} }', b'{"a":null}', b"{}") == [
         ('{"x": [1, "y"]}',),
         (None,),
@@ -189,7 +189,7 @@ def test_a_comment_keeps_any_json_as_its_text() -> None:
 
 
 def test_a_comment_takes_milliseconds_as_a_timestamp() -> None:
-    rows = JsonRows(one_column(T.TimestampType(), "epoch ms"))
+    rows = JsonRowDecoder(one_column(T.TimestampType(), "epoch ms"))
     expected = (dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC),)
     assert decoded(rows, b'{"a":1500}', b'{"a":"1970-01-01T00:00:01.5Z"}') == [expected, expected]
     assert decoded(rows, b'{"a":-1}', b'{"a":1.5}') == [
@@ -200,16 +200,16 @@ def test_a_comment_takes_milliseconds_as_a_timestamp() -> None:
 
 def test_columns_may_have_names_that_are_none_in_python() -> None:
     schema = T.StructType().add("class", T.StringType()).add("order-id", T.IntegerType(), nullable=False)
-    assert decoded(JsonRows(schema), b'{"class":"x","order-id":1}') == [("x", 1)]
+    assert decoded(JsonRowDecoder(schema), b'{"class":"x","order-id":1}') == [("x", 1)]
 
 
 def test_a_type_that_json_cannot_hold_is_refused_at_once() -> None:
     with pytest.raises(DecoderError, match=r"column a\.b: .* cannot be read from JSON"):
-        JsonRows(one_column(T.StructType().add("b", T.DayTimeIntervalType())))
+        JsonRowDecoder(one_column(T.StructType().add("b", T.DayTimeIntervalType())))
 
 
 def test_a_decoder_travels_to_workers() -> None:
-    there = pickle.loads(pickle.dumps(JsonRows(ORDER)))
+    there = pickle.loads(pickle.dumps(JsonRowDecoder(ORDER)))
     assert decoded(there, b'{"orderId":"o1"}') == [("o1", None, None, None)]
 
 
@@ -219,11 +219,11 @@ EVENT = b'{"eventId":"e1","eventType":"%b","timestamp":1500,"correlationId":"c1"
 def test_an_envelope_has_its_payload_as_text_unless_it_has_a_schema() -> None:
     moment = dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
     value = EVENT % (b"OrderPlaced", b'{"n": 1}')
-    assert decoded(JsonRows(envelope_schema(None)), value) == [
+    assert decoded(JsonRowDecoder(envelope_schema(None)), value) == [
         ("e1", "OrderPlaced", moment, "c1", "s", '{"n": 1}')
     ]
     with_payload = envelope_schema(T.StructType().add("n", T.IntegerType()))
-    assert decoded(JsonRows(with_payload), value)[0][5] == {"n": 1}
+    assert decoded(JsonRowDecoder(with_payload), value)[0][5] == {"n": 1}
 
 
 def test_an_envelope_without_its_fields_is_rejected_with_their_names() -> None:
@@ -234,7 +234,7 @@ def test_an_envelope_without_its_fields_is_rejected_with_their_names() -> None:
 
 def test_events_of_other_types_are_skipped_with_any_payload() -> None:
     payload = T.StructType().add("n", T.IntegerType())
-    rows = JsonRows(envelope_schema(payload), event_types=frozenset({"A"}))
+    rows = JsonRowDecoder(envelope_schema(payload), event_types=frozenset({"A"}))
     columns, errors, wanted = BatchDecoder(rows).decode(
         [EVENT % (b"B", b'{"n":"text"}'), EVENT % (b"A", b'{"n":1}'), b"{", EVENT % (b"A", b'{"n":"x"}')]
     )

@@ -32,7 +32,7 @@ from penstock.spark.pipeline.core.model import (
 )
 from penstock.spark.pipeline.core.problems import PipelineError
 from penstock.spark.pipeline.outputs import TopicTarget
-from penstock.spark.pipeline.run.failures import is_stop, reason_of
+from penstock.spark.pipeline.run.failures import is_expectation_stop, reason_of
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -140,14 +140,14 @@ def test_a_python_function_beside_the_file_gets_the_frames_in_order(bench: Bench
         "def _loud(text):\n"
         "    return text.upper()\n"
     )
-    made = bench.rows(PythonStep(function="steps.py:shout"), directory=str(tmp_path))
-    assert sorted(row["id"] for row in made) == ["A", "A", "B"]
+    result = bench.rows(PythonStep(function="steps.py:shout"), directory=str(tmp_path))
+    assert sorted(row["id"] for row in result) == ["A", "A", "B"]
 
 
 def test_duplicates_are_dropped_by_key(bench: Bench) -> None:
     step = DedupeStep(by=("id",), within_ms=1_000)
-    made = bench.rows(step, watermark=Watermark(column="at", delay_ms=1_000))
-    assert sorted(row["id"] for row in made) == ["a", "b"]
+    result = bench.rows(step, watermark=Watermark(column="at", delay_ms=1_000))
+    assert sorted(row["id"] for row in result) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -171,12 +171,12 @@ def test_windows_have_a_start_an_end_and_their_aggregates(
     bench: Bench, window: dict[str, int], expected: list[tuple[str, str, float]]
 ) -> None:
     step = WindowStep(on="at", aggregates={"total": "sum(amount)"}, **window)  # type: ignore[arg-type]
-    made = sorted(bench.rows(step), key=lambda row: row["window_start"])
+    result = sorted(bench.rows(step), key=lambda row: row["window_start"])
     assert [
         (*(f"{row[end].astimezone(UTC):%M:%S}" for end in ("window_start", "window_end")), row["total"])
-        for row in made
+        for row in result
     ] == expected
-    assert list(made[0]) == ["window_start", "window_end", "total"]
+    assert list(result[0]) == ["window_start", "window_end", "total"]
 
 
 def test_a_window_may_be_kept_by_key(bench: Bench) -> None:
@@ -192,8 +192,8 @@ def test_a_join_with_a_table_has_the_columns_that_are_selected(bench: Bench) -> 
     step = JoinStep(
         on="orders.id = customers.id", how="left", select="orders.id, customers.name, orders.amount"
     )
-    made = bench.rows(step, "orders", "customers", sources=(ORDERS, CUSTOMERS))
-    assert sorted((row["id"], row["name"], row["amount"]) for row in made) == [
+    result = bench.rows(step, "orders", "customers", sources=(ORDERS, CUSTOMERS))
+    assert sorted((row["id"], row["name"], row["amount"]) for row in result) == [
         ("a", "Ada", 5.0),
         ("a", "Ada", 7.0),
         ("b", None, -1.0),
@@ -240,8 +240,8 @@ def test_a_processor_keeps_state_by_key(bench: Bench, tmp_path: Path) -> None:
         Step(name="few", inputs=("orders",), operation=only),
         Step(name="s", inputs=("few",), operation=step),
     )
-    made = rows_of(bench.compile(*steps, directory=str(tmp_path)).frames["s"])
-    assert sorted((row["id"], row["total"]) for row in made) == [("a", 12.0), ("b", -1.0)]
+    result = rows_of(bench.compile(*steps, directory=str(tmp_path)).frames["s"])
+    assert sorted((row["id"], row["total"]) for row in result) == [("a", 12.0), ("b", -1.0)]
 
 
 # -- expectations and rejected rows
@@ -296,7 +296,7 @@ def test_a_stop_names_the_rule_its_line_and_the_record(bench: Bench) -> None:
     frame = bench.compile(sources=orders(rule(Otherwise.STOP))).frames["orders"]
     with pytest.raises(PySparkException) as caught:
         frame.filter("amount > 100").select("id").collect()  # what follows does not save it
-    assert is_stop(str(caught.value))
+    assert is_expectation_stop(str(caught.value))
     assert reason_of(str(caught.value)) == (
         "orders broke the expectation `positive` (line 7): amount > 0; by the record at offset 1 of orders-0"
     )
@@ -411,8 +411,8 @@ def test_causes_are_reported_and_not_the_problems_that_follow_from_them(bench: B
 def test_raw_bytes_pass_as_they_are(bench: Bench) -> None:
     bench.values["raw"] = (json.dumps({"x": 1}), None)
     source = TopicSource(name="raw", topics=("raw",), decoder=RawDecoder())
-    made = rows_of(bench.compile(sources=(source,)).frames["raw"])
-    assert [row["value"] and bytes(row["value"]) for row in made] == [b'{"x": 1}', None]
+    result = rows_of(bench.compile(sources=(source,)).frames["raw"])
+    assert [row["value"] and bytes(row["value"]) for row in result] == [b'{"x": 1}', None]
 
 
 def test_a_source_that_may_stop_can_be_read_twice_in_one_query(bench: Bench) -> None:

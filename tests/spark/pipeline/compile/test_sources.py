@@ -37,26 +37,30 @@ def test_a_source_gets_its_topics_its_brokers_and_the_client_properties() -> Non
 
 def test_a_file_may_ask_for_what_was_not_committed() -> None:
     asking = Pipeline(name="shop", kafka={"isolation.level": "read_uncommitted"}, sources=(), outputs=())
-    made = topic_options(asking, TopicSource(name="s", topics=("x",)))
-    assert made["kafka.isolation.level"] == "read_uncommitted"
+    result = topic_options(asking, TopicSource(name="s", topics=("x",)))
+    assert result["kafka.isolation.level"] == "read_uncommitted"
 
 
 def test_a_pattern_is_subscribed_to_as_one() -> None:
-    made = topic_options(SHOP, TopicSource(name="s", pattern="x-.*"))
-    assert made["subscribePattern"] == "x-.*"
-    assert "subscribe" not in made
+    result = topic_options(SHOP, TopicSource(name="s", pattern="x-.*"))
+    assert result["subscribePattern"] == "x-.*"
+    assert "subscribe" not in result
 
 
 def test_a_source_may_begin_at_offsets_or_at_a_time() -> None:
     assert options(starting='{"x":{"0":4}}')["startingOffsets"] == '{"x":{"0":4}}'
-    made = options(starting="2026-01-01T00:00:00Z")
-    assert made["startingTimestamp"] == "1767225600000"
-    assert "startingOffsets" not in made
+    result = options(starting="2026-01-01T00:00:00Z")
+    assert result["startingTimestamp"] == "1767225600000"
+    assert "startingOffsets" not in result
 
 
 def test_the_users_options_win() -> None:
-    made = options(max_offsets_per_trigger=10, options={"includeHeaders": "false", "minPartitions": "4"})
-    assert (made["maxOffsetsPerTrigger"], made["includeHeaders"], made["minPartitions"]) == (
+    result = options(max_offsets_per_trigger=10, options={"includeHeaders": "false", "minPartitions": "4"})
+    assert (
+        result["maxOffsetsPerTrigger"],
+        result["includeHeaders"],
+        result["minPartitions"],
+    ) == (
         "10",
         "false",
         "4",
@@ -65,10 +69,13 @@ def test_the_users_options_win() -> None:
 
 def test_a_range_has_both_ends_and_nothing_about_streams() -> None:
     source = TopicSource(name="s", topics=("x",), options={"maxOffsetsPerTrigger": "5", "minPartitions": "4"})
-    made = range_options(SHOP, source, {"x": {0: 1}}, {"x": {0: 9}})
-    assert (made["startingOffsets"], made["endingOffsets"]) == ('{"x": {"0": 1}}', '{"x": {"0": 9}}')
-    assert "maxOffsetsPerTrigger" not in made
-    assert made["minPartitions"] == "4"
+    result = range_options(SHOP, source, {"x": {0: 1}}, {"x": {0: 9}})
+    assert (result["startingOffsets"], result["endingOffsets"]) == (
+        '{"x": {"0": 1}}',
+        '{"x": {"0": 9}}',
+    )
+    assert "maxOffsetsPerTrigger" not in result
+    assert result["minPartitions"] == "4"
 
 
 @pytest.mark.xdist_group("spark")

@@ -1,8 +1,8 @@
 from penstock.spark.pipeline.core.graph import (
     cycles,
-    in_reading_order,
     outputs_of,
     streams,
+    topological_order,
     unused_warnings,
     upstream,
 )
@@ -25,7 +25,7 @@ def pipeline(*steps: Step, outputs: tuple[str, ...] = ()) -> Pipeline:
 
 def test_steps_come_after_what_they_read_and_otherwise_as_they_stand() -> None:
     steps = [step("d", "c", "b"), step("a", "topic"), step("c", "a"), step("b", "a")]
-    assert [each.name for each in in_reading_order(steps)] == ["a", "c", "b", "d"]
+    assert [each.name for each in topological_order(steps)] == ["a", "c", "b", "d"]
 
 
 def test_each_circle_is_found_once_from_its_first_step_on() -> None:

@@ -12,7 +12,7 @@ from penstock.spark.pipeline.core.model import (
     Step,
     TopicSource,
 )
-from penstock.spark.pipeline.core.queries import checkpoint_root, plan_queries, rounds, state_directory
+from penstock.spark.pipeline.core.queries import checkpoint_root, plan_queries, plan_rounds, state_directory
 from penstock.spark.pipeline.outputs import ConsoleTarget, TableTarget, TopicTarget
 
 JSON = JsonDecoder(schema="id STRING")
@@ -32,7 +32,8 @@ def to_topic(name: str, reads: str, topic: str) -> Output:
 
 def names_of(shop: Pipeline) -> list[tuple[list[str], bool]]:
     return [
-        ([query.key for query in round_.queries], round_.repeats) for round_ in rounds(plan_queries(shop))
+        ([query.key for query in round_.queries], round_.repeats)
+        for round_ in plan_rounds(plan_queries(shop))
     ]
 
 

@@ -53,9 +53,9 @@ def test_each_metric_is_explained_once() -> None:
 
 @pytest.fixture
 def server() -> Iterator[MetricsServer]:
-    made = MetricsServer(0, lambda: STATUS)
-    yield made
-    made.close()
+    result = MetricsServer(0, lambda: STATUS)
+    yield result
+    result.close()
 
 
 def test_the_metrics_are_served(server: MetricsServer) -> None:

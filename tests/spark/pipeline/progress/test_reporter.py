@@ -39,7 +39,7 @@ def test_the_end_is_in_the_status_file_with_the_last_numbers_and_offsets(tmp_pat
     begun = read_status(str(tmp_path))
     assert begun is not None
     assert begun.ended_ms is None
-    monitor.progressed(
+    monitor.record_batch(
         Progress(
             query="shop.table",
             batch_id=0,

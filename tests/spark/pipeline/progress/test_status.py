@@ -9,7 +9,7 @@ import pytest
 from penstock.spark.pipeline.progress.status import (
     RUNNING,
     AlreadyRunning,
-    OtherPipelinesState,
+    CheckpointOwnerMismatch,
     QueryStatus,
     RunStatus,
     is_running,
@@ -58,7 +58,9 @@ def test_a_second_run_is_refused_with_the_process_of_the_first(tmp_path: Path) -
 def test_checkpoints_of_another_pipeline_are_refused_with_both_names(tmp_path: Path) -> None:
     write_status(str(tmp_path), STATUS)
     with (
-        pytest.raises(OtherPipelinesState, match=r"belong to pipeline shop \(shop.yaml\), not to billing"),
+        pytest.raises(
+            CheckpointOwnerMismatch, match=r"belong to pipeline shop \(shop.yaml\), not to billing"
+        ),
         run_lock(str(tmp_path), "billing"),
     ):
         pass

@@ -1,6 +1,6 @@
 """The reason of a failed query."""
 
-from penstock.spark.pipeline.run.failures import is_stop, reason_of
+from penstock.spark.pipeline.run.failures import is_expectation_stop, reason_of
 
 STOPPED = (
     "[STREAM_FAILED] Query [id = 61938b67-7e12-4a9a-adbe-4452759c1c3a, runId = 2293e5f0] terminated with exception: "
@@ -23,14 +23,14 @@ Identifier: q138
 
 
 def test_the_reason_of_a_stop_is_its_own_message() -> None:
-    assert is_stop(STOPPED)
+    assert is_expectation_stop(STOPPED)
     assert reason_of(STOPPED) == (
         "orders broke the expectation `positive` (line 7): amount > 0; by the record at offset 15 of orders-0"
     )
 
 
 def test_the_reason_of_a_python_traceback_is_its_message() -> None:
-    assert not is_stop(IN_PYTHON)
+    assert not is_expectation_stop(IN_PYTHON)
     assert reason_of(IN_PYTHON) == "topic payments has no leader: is a broker down?"
 
 
@@ -56,7 +56,7 @@ def test_the_class_prefix_of_spark_connect_is_removed() -> None:
 
 def test_the_words_of_an_expectation_in_the_plan_are_no_stop() -> None:
     text = "Job aborted.\n=== Streaming Query ===\nFilter raise_error(penstock stopped: orders broke)"
-    assert not is_stop(text)
+    assert not is_expectation_stop(text)
     assert reason_of(text) == "Job aborted"
 
 

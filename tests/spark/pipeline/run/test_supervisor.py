@@ -88,10 +88,10 @@ class Scene:
 
     def start(self, planned: PlannedQuery) -> RunningQuery:
         self.started.append((self.now_ms, planned.name))
-        made = self.script[planned.name].pop(0)
-        if isinstance(made, Exception):
-            raise made
-        return made
+        result = self.script[planned.name].pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def pause(self) -> None:
         self.now_ms += 100

@@ -57,8 +57,8 @@ def reading(*sources: TopicSource, target: TopicTarget | None = None) -> Pipelin
     )
 
 
-def reported(checked: Pipeline, partitions: dict[str, int]) -> list[tuple[int, bool, str]]:
-    return [(each.line, each.is_warning, each.message) for each in topic_problems(checked, partitions)]
+def reported(pipeline: Pipeline, partitions: dict[str, int]) -> list[tuple[int, bool, str]]:
+    return [(each.line, each.is_warning, each.message) for each in topic_problems(pipeline, partitions)]
 
 
 def test_a_topic_that_is_read_and_not_there_is_an_error_with_its_line() -> None:
@@ -86,11 +86,11 @@ def test_a_pattern_that_matches_nothing_yet_is_worth_a_warning() -> None:
 
 
 def test_partitions_that_a_topic_will_not_get_are_worth_a_warning() -> None:
-    checked = reading(
+    pipeline = reading(
         TopicSource(name="a", topics=("a",)), target=TopicTarget(topic="out", partitions=3, line=10)
     )
-    assert reported(checked, {"a": 1}) == []
-    assert reported(checked, {"a": 1, "out": 3}) == []
-    ((line, is_warning, message),) = reported(checked, {"a": 1, "out": 1})
+    assert reported(pipeline, {"a": 1}) == []
+    assert reported(pipeline, {"a": 1, "out": 3}) == []
+    ((line, is_warning, message),) = reported(pipeline, {"a": 1, "out": 1})
     assert (line, is_warning) == (10, True)
     assert message.startswith("output o: topic out has 1 partition(s) already, not 3")

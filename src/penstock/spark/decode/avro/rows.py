@@ -12,22 +12,22 @@ from fastavro.read import SchemaResolutionError
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.avro.schema_registry import RegisteredSchema, fetch_schema
-from penstock.spark.decode.avro.types import refuse_empty_items, row_schema, without_other_logical_types
+from penstock.spark.decode.avro.types import keep_supported_logical_types, refuse_zero_size_items, row_schema
 from penstock.spark.decode.batch import DecoderError, Rejected
 from penstock.spark.decode.framing import split_frame
 from penstock.spark.decode.settings import AvroDecoder
 
 
-def row_decoder(settings: AvroDecoder, directory: str) -> "AvroRows":
+def row_decoder(settings: AvroDecoder, directory: str) -> "AvroRowDecoder":
     def text(path: str) -> str:
         return Path(directory, path).read_text(encoding="utf-8")
 
     reader_schema = None if settings.reader_schema is None else text(settings.reader_schema)
     schemas = {schema_id: text(path) for schema_id, path in settings.schemas.items()}
-    return AvroRows(msgspec.structs.replace(settings, reader_schema=reader_schema, schemas=schemas))
+    return AvroRowDecoder(msgspec.structs.replace(settings, reader_schema=reader_schema, schemas=schemas))
 
 
-class AvroRows:
+class AvroRowDecoder:
     """The settings have the texts of schemas instead of files. `reader_schema`, by default the newest of `schemas`,
     defines the columns. With `registry_url`, each worker fetches an id that is not in `schemas` from there, once.
     """
@@ -41,36 +41,38 @@ class AvroRows:
         newest = settings.schemas.get(max(settings.schemas, default=0), "")
         self._reader_text = newest if settings.reader_schema is None else settings.reader_schema
         self.allows_null = settings.allow_null
-        self.schema: T.StructType = row_schema(_parsed(RegisteredSchema(text=self._reader_text), expand=True))
+        self.schema: T.StructType = row_schema(
+            _parse_schema(RegisteredSchema(text=self._reader_text), expand=True)
+        )
         for schema_id, text in settings.schemas.items():
             try:
-                _parsed(RegisteredSchema(text=text))
+                _parse_schema(RegisteredSchema(text=text))
             except DecoderError as error:
                 raise DecoderError(f"schema {schema_id}: {error}") from None
 
     def reader(self) -> Callable[[bytes], Any]:
-        wanted = _parsed(RegisteredSchema(text=self._reader_text))
+        wanted = _parse_schema(RegisteredSchema(text=self._reader_text))
         if not self._settings.framed:
-            return lambda value: _read(value, wanted, None, "the schema")
+            return lambda value: _decode_body(value, wanted, None, "the schema")
         parsed: dict[int, Any] = {}
 
         def read(value: bytes) -> Any:
             schema_id, body = split_frame(value)
             if schema_id not in parsed:
-                parsed[schema_id] = self._written_with(schema_id)
-            return _read(body, parsed[schema_id], wanted, f"schema {schema_id}")
+                parsed[schema_id] = self._writer_schema(schema_id)
+            return _decode_body(body, parsed[schema_id], wanted, f"schema {schema_id}")
 
         return read
 
-    def _written_with(self, schema_id: int) -> Any:
+    def _writer_schema(self, schema_id: int) -> Any:
         if schema_id in self._settings.schemas:
-            return _parsed(RegisteredSchema(text=self._settings.schemas[schema_id]))
+            return _parse_schema(RegisteredSchema(text=self._settings.schemas[schema_id]))
         url = self._settings.registry_url
         found = fetch_schema(url, schema_id) if url is not None else None
         if found is None:
             raise Rejected(f"unknown schema id {schema_id}")
         try:
-            return _parsed(found)
+            return _parse_schema(found)
         except DecoderError as error:
             raise Rejected(f"schema {schema_id} cannot be used: {error}") from None
 
@@ -79,13 +81,13 @@ class AvroRows:
         return [None if row is None else row.get(name) for row in rows]
 
 
-def _parsed(schema: RegisteredSchema, *, expand: bool = False) -> Any:
+def _parse_schema(schema: RegisteredSchema, *, expand: bool = False) -> Any:
     named: dict[str, Any] = {}
     try:
         for text in (*schema.references, schema.text):
-            kept = without_other_logical_types(json.loads(text))
+            kept = keep_supported_logical_types(json.loads(text))
             parsed = fastavro.parse_schema(kept, named_schemas=named, expand=expand)
-            refuse_empty_items(parsed, named)
+            refuse_zero_size_items(parsed, named)
     except DecoderError:
         raise
     except fastavro.schema.UnknownType as error:
@@ -95,7 +97,7 @@ def _parsed(schema: RegisteredSchema, *, expand: bool = False) -> Any:
     return parsed
 
 
-def _read(body: bytes, written: Any, wanted: Any, name: str) -> Any:
+def _decode_body(body: bytes, written: Any, wanted: Any, name: str) -> Any:
     stream = io.BytesIO(body)
     try:
         row = fastavro.schemaless_reader(stream, written, wanted)

@@ -38,14 +38,14 @@ def row_schema(schema: Any) -> T.StructType:
     return _record(schema, "")
 
 
-def without_other_logical_types(schema: Any) -> Any:
+def keep_supported_logical_types(schema: Any) -> Any:
     """Remove the logical types that have no type in Spark."""
     if isinstance(schema, list):
-        return [without_other_logical_types(each) for each in schema]
+        return [keep_supported_logical_types(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {
-        key: without_other_logical_types(value) if key in ("type", "fields", "items", "values") else value
+        key: keep_supported_logical_types(value) if key in ("type", "fields", "items", "values") else value
         for key, value in schema.items()
     }
     if kept.get("logicalType") not in (None, "decimal", *_LOGICAL):
@@ -53,30 +53,32 @@ def without_other_logical_types(schema: Any) -> Any:
     return kept
 
 
-def refuse_empty_items(schema: Any, named: Mapping[str, Any]) -> None:
+def refuse_zero_size_items(schema: Any, named: Mapping[str, Any]) -> None:
     """Refuse arrays of items of no bytes: a record of ten bytes could fill the memory with them."""
     if isinstance(schema, list):
         for each in schema:
-            refuse_empty_items(each, named)
+            refuse_zero_size_items(each, named)
     elif isinstance(schema, dict):
-        if schema["type"] == "array" and _is_empty(schema["items"], named, frozenset()):
+        if schema["type"] == "array" and _has_zero_size(schema["items"], named, frozenset()):
             raise DecoderError("an array of what takes no bytes is not read")
         for field in schema.get("fields", ()):
-            refuse_empty_items(field["type"], named)
+            refuse_zero_size_items(field["type"], named)
         for inner in ("items", "values"):
-            refuse_empty_items(schema.get(inner), named)
+            refuse_zero_size_items(schema.get(inner), named)
 
 
-def _is_empty(schema: Any, named: Mapping[str, Any], within: frozenset[str]) -> bool:
+def _has_zero_size(schema: Any, named: Mapping[str, Any], within: frozenset[str]) -> bool:
     if isinstance(schema, str):
         if schema in within:
             return True
-        return schema == "null" or (schema in named and _is_empty(named[schema], named, within | {schema}))
+        return schema == "null" or (
+            schema in named and _has_zero_size(named[schema], named, within | {schema})
+        )
     if isinstance(schema, list):
         return False  # a union has at least its index byte
     if schema["type"] == "record":
         inside = within | {schema["name"]}
-        return all(_is_empty(field["type"], named, inside) for field in schema["fields"])
+        return all(_has_zero_size(field["type"], named, inside) for field in schema["fields"])
     if schema["type"] == "fixed":
         return not schema["size"]
     return bool(schema["type"] == "null")
@@ -88,12 +90,12 @@ def _record(schema: Mapping[str, Any], path: str) -> T.StructType:
     columns = T.StructType()
     for field in schema["fields"]:
         inner = f"{path}.{field['name']}" if path else field["name"]
-        kind, nullable = _with_null(field["type"], inner)
+        kind, nullable = _nullable_type(field["type"], inner)
         columns.add(field["name"], kind, nullable)
     return columns
 
 
-def _with_null(schema: Any, path: str) -> tuple[T.DataType, bool]:
+def _nullable_type(schema: Any, path: str) -> tuple[T.DataType, bool]:
     if not isinstance(schema, list):
         return _type(schema, path), False
     members = [each for each in schema if each != "null"]
@@ -126,9 +128,9 @@ def _type(schema: Any, path: str) -> T.DataType:
     if kind in ("enum", "fixed"):
         return T.StringType() if kind == "enum" else T.BinaryType()
     if kind == "array":
-        element, nullable = _with_null(schema["items"], f"{path}[]")
+        element, nullable = _nullable_type(schema["items"], f"{path}[]")
         return T.ArrayType(element, nullable)
     if kind == "map":
-        value, nullable = _with_null(schema["values"], f"{path}{{}}")
+        value, nullable = _nullable_type(schema["values"], f"{path}{{}}")
         return T.MapType(T.StringType(), value, nullable)
     return _type(kind, path)

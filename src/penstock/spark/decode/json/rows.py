@@ -8,7 +8,7 @@ import msgspec
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.batch import DecoderError, Rejected, Skipped
-from penstock.spark.decode.json.faults import explain
+from penstock.spark.decode.json.mismatch import explain_mismatch
 from penstock.spark.decode.json.types import EPOCH_MS_COMMENT, JSON_COMMENT, comment_of, row_type
 from penstock.spark.decode.settings import EnvelopeDecoder, JsonDecoder
 
@@ -21,11 +21,11 @@ _ENVELOPE_FIELDS = (
 )
 
 
-def row_decoder(settings: JsonDecoder | EnvelopeDecoder, directory: str) -> "JsonRows":  # noqa: ARG001 - no files
+def row_decoder(settings: JsonDecoder | EnvelopeDecoder, directory: str) -> "JsonRowDecoder":  # noqa: ARG001 - no files
     if isinstance(settings, JsonDecoder):
-        return JsonRows(_parse_ddl(settings.schema), allows_null=settings.allow_null)
+        return JsonRowDecoder(_parse_ddl(settings.schema), allows_null=settings.allow_null)
     payload = _parse_ddl(settings.payload) if settings.payload is not None else None
-    return JsonRows(envelope_schema(payload), event_types=frozenset(settings.event_types))
+    return JsonRowDecoder(envelope_schema(payload), event_types=frozenset(settings.event_types))
 
 
 def _parse_ddl(schema: str) -> T.StructType:
@@ -35,7 +35,7 @@ def _parse_ddl(schema: str) -> T.StructType:
     return parsed
 
 
-class JsonRows:
+class JsonRowDecoder:
     """Decodes JSON objects. With `event_types`, events of other types are skipped."""
 
     def __init__(
@@ -57,12 +57,12 @@ class JsonRows:
                 if not value.isascii():
                     value.decode()
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise Rejected(explain(value, schema, str(error))) from None
+                raise Rejected(explain_mismatch(value, schema, str(error))) from None
             return row
 
-        return self._only_wanted(read) if self._event_types else read
+        return self._skip_other_events(read) if self._event_types else read
 
-    def _only_wanted(self, read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    def _skip_other_events(self, read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
         """Read the type first: the payload of another type has another schema."""
         peek = msgspec.json.Decoder(_EventType).decode
         wanted = self._event_types

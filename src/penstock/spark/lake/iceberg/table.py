@@ -21,18 +21,18 @@ from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.errors import CommitConflict
 from penstock.spark.lake.files import FileLayout, remove_files
 from penstock.spark.lake.iceberg.cleanup import expired_snapshots, unreferenced_files
-from penstock.spark.lake.iceberg.shares import iceberg_shares, row_filter
+from penstock.spark.lake.iceberg.splits import iceberg_splits, row_filter
 from penstock.spark.lake.schema import table_schema
 from penstock.spark.lake.table import (
     Batch,
     Commit,
     Compaction,
-    Fit,
     OptimisticTable,
-    Share,
     Size,
+    Split,
     TableState,
     Version,
+    WritePlan,
 )
 
 _NAMESPACE = "penstock"
@@ -67,43 +67,43 @@ class IcebergTable(OptimisticTable):
             keeps_partition_columns=True,
         )
 
-    def _create(self, commit: Commit, fitted: Fit) -> bool:  # noqa: ARG002 - the files follow in the next attempt
+    def _create(self, commit: Commit, plan: WritePlan) -> bool:  # noqa: ARG002 - the files follow in the next attempt
         """Create an empty table. If the commit then fails, the empty table stays, which does no harm."""
         self._create_catalog()
-        others_first = contextlib.suppress(TableAlreadyExistsError, CommitFailedException)
-        with self._catalog(_CATALOG_FILE) as catalog, others_first:
-            schema = _without_short_integers(fitted.change.schema)
+        lost_race = contextlib.suppress(TableAlreadyExistsError, CommitFailedException)
+        with self._catalog(_CATALOG_FILE) as catalog, lost_race:
+            schema = _without_short_integers(plan.change.schema)
             made = catalog.create_table_transaction(_IDENTIFIER, schema, self.path, properties=_PROPERTIES)
             with made, made.update_spec() as spec:
-                for name in fitted.partition_by:
+                for name in plan.partition_by:
                     spec.add_identity(name)
         return False
 
     def _create_catalog(self) -> None:
         """Create the catalog under another name and move it, so that a catalog that exists is complete."""
-        with self._disk.locked(self._at(_LOCK_FILE)):
-            if os.path.exists(self._at(_CATALOG_FILE)):
+        with self._disk.locked(self._absolute(_LOCK_FILE)):
+            if os.path.exists(self._absolute(_CATALOG_FILE)):
                 return
             with self._catalog(_NEW_CATALOG_FILE, init_catalog_tables="true") as catalog:
                 catalog.create_namespace_if_not_exists(_NAMESPACE)
-            self._disk.move(self._at(_NEW_CATALOG_FILE), self._at(_CATALOG_FILE))
+            self._disk.move(self._absolute(_NEW_CATALOG_FILE), self._absolute(_CATALOG_FILE))
 
-    def _change(self, table: Any, commit: Commit, fitted: Fit) -> None:
-        paths = [self._at(file.path) for file in commit.files]
-        if not (paths or commit.replaces_all or fitted.change):
+    def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
+        paths = [self._absolute(file.path) for file in commit.files]
+        if not (paths or commit.replaces_all or plan.change):
             return
         with table.transaction() as change:
-            if fitted.change:
+            if plan.change:
                 with change.update_schema() as update:
-                    update.union_by_name(fitted.change.schema)
+                    update.union_by_name(plan.change.schema)
             if commit.batch:
                 change.set_properties({_BATCH_PROPERTY + commit.batch.query_id: str(commit.batch.batch_id)})
-            removed = _live(table) if commit.replaces_all else []
-            _exchange(change, table, removed, paths, _summary(commit.batch))
+            removed = _live_files(table) if commit.replaces_all else []
+            _replace_files(change, table, removed, paths, _summary(commit.batch))
         self._write_hint(table)
-        self._forget_old_snapshots(table)
+        self._expire_old_snapshots(table)
 
-    def _forget_old_snapshots(self, table: Any) -> None:
+    def _expire_old_snapshots(self, table: Any) -> None:
         """Drop old snapshots: every commit rewrites the metadata of all of them, so a stream must not collect them."""
         snapshots = sorted(table.snapshots(), key=lambda each: each.sequence_number)
         if len(snapshots) > SNAPSHOTS_MAX:
@@ -113,25 +113,25 @@ class IcebergTable(OptimisticTable):
 
     def _write_hint(self, table: Any) -> None:
         name = os.path.basename(table.metadata_location).removesuffix(".metadata.json")
-        self._disk.write(self._at(_HINT_FILE), name.encode())
+        self._disk.write(self._absolute(_HINT_FILE), name.encode())
 
     def live_paths(self) -> set[str]:
         with self._existing() as table:
-            return {os.path.relpath(file.file_path, self.path) for file in _live(table)}
+            return {os.path.relpath(file.file_path, self.path) for file in _live_files(table)}
 
     def size(self) -> Size:
         with self._existing() as table:
-            files = _live(table)
+            files = _live_files(table)
         return Size(
             rows=sum(file.record_count for file in files),
             files=len(files),
             size_bytes=sum(file.file_size_in_bytes for file in files),
         )
 
-    def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
+    def splits(self, conditions: Sequence[Condition] = ()) -> list[Split]:
         with self._existing() as table:
             tasks = list(table.scan(row_filter=row_filter(conditions)).plan_files())
-            return list(iceberg_shares(table, tasks, self._state_of(table).schema))
+            return list(iceberg_splits(table, tasks, self._state_of(table).schema))
 
     def history(self, limit: int) -> list[Version]:
         with self._existing() as table:
@@ -146,12 +146,12 @@ class IcebergTable(OptimisticTable):
             layout = self.layout(state.schema, state.partition_by)
 
             def rows(paths: list[str]) -> Iterator[pa.RecordBatch]:
-                for share in iceberg_shares(table, [tasks[path] for path in paths], state.schema):
-                    yield from share.batches(state.schema.names)
+                for split in iceberg_splits(table, [tasks[path] for path in paths], state.schema):
+                    yield from split.batches(state.schema.names)
 
             merges = merge_small_files(map(_candidate, tasks.values()), file_size_bytes, layout, rows)
-        for table in self._retried():
-            live = {file.file_path: file for file in _live(table)}
+        for table in self._attempts():
+            live = {file.file_path: file for file in _live_files(table)}
             done = [merge for merge in merges if live.keys() >= set(merge.removed)]
             removed = [live[path] for merge in done for path in merge.removed]
             added = [file.path for merge in done for file in merge.added]
@@ -159,8 +159,8 @@ class IcebergTable(OptimisticTable):
                 break
             with contextlib.suppress(CommitFailedException):
                 with table.transaction() as change:
-                    paths = [self._at(path) for path in added]
-                    _exchange(change, table, removed, paths, {"penstock.operation": "compact"})
+                    paths = [self._absolute(path) for path in added]
+                    _replace_files(change, table, removed, paths, {"penstock.operation": "compact"})
                 self._write_hint(table)
                 break
         remove_files(layout, [file.path for merge in merges if merge not in done for file in merge.added])
@@ -176,7 +176,7 @@ class IcebergTable(OptimisticTable):
             found = unreferenced_files(table, set(expired), oldest_ms, self.path, self._disk)
         if not is_dry_run:
             for path in found:
-                self._disk.remove(self._at(path))
+                self._disk.remove(self._absolute(path))
         return found
 
     def _expire(self, table: Any, snapshots: list[int]) -> None:
@@ -188,7 +188,7 @@ class IcebergTable(OptimisticTable):
 
     @contextlib.contextmanager
     def _catalog(self, name: str, init_catalog_tables: str = "false") -> Iterator[Any]:
-        uri = f"sqlite:///{self._at(name)}?timeout={_CATALOG_TIMEOUT_S}"
+        uri = f"sqlite:///{self._absolute(name)}?timeout={_CATALOG_TIMEOUT_S}"
         catalog = SqlCatalog(
             _NAMESPACE, uri=uri, warehouse=self.path, init_catalog_tables=init_catalog_tables
         )
@@ -198,8 +198,8 @@ class IcebergTable(OptimisticTable):
             catalog.engine.dispose()
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[Any | None]:
-        if not os.path.exists(self._at(_CATALOG_FILE)):
+    def _open(self) -> Iterator[Any | None]:
+        if not os.path.exists(self._absolute(_CATALOG_FILE)):
             yield None
             return
         with self._catalog(_CATALOG_FILE) as catalog:
@@ -230,11 +230,13 @@ def _summary(batch: Batch | None) -> dict[str, str]:
     return {_QUERY: batch.query_id, _BATCH: str(batch.batch_id)} if batch else {}
 
 
-def _live(table: Any) -> list[Any]:
+def _live_files(table: Any) -> list[Any]:
     return [task.file for task in table.scan().plan_files()]
 
 
-def _exchange(change: Any, table: Any, removed: list[Any], paths: list[str], summary: dict[str, str]) -> None:
+def _replace_files(
+    change: Any, table: Any, removed: list[Any], paths: list[str], summary: dict[str, str]
+) -> None:
     """Stage a snapshot without the removed files and with those at the paths."""
     if change.table_metadata.name_mapping() is None:  # our files carry names, not Iceberg's field ids
         mapping = change.table_metadata.schema().name_mapping.model_dump_json()

@@ -21,12 +21,12 @@ import pyarrow as pa
 from penstock.spark.lake.files import DataFile
 from penstock.spark.lake.partitions import escape
 
-HOME = "_penstock"
-STAGING = f"{HOME}/staging"
-PENDING = f"{HOME}/pending"
-COMMITS = f"{HOME}/commits"
-LOCK = f"{HOME}/lock"
-TABLE_FILE = f"{HOME}/table.json"
+METADATA_DIRECTORY = "_penstock"
+STAGING = f"{METADATA_DIRECTORY}/staging"
+PENDING = f"{METADATA_DIRECTORY}/pending"
+COMMITS = f"{METADATA_DIRECTORY}/commits"
+LOCK = f"{METADATA_DIRECTORY}/lock"
+TABLE_FILE = f"{METADATA_DIRECTORY}/table.json"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):

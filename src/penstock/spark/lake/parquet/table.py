@@ -34,15 +34,15 @@ from penstock.spark.lake.parquet.manifest import (
     query_directory,
 )
 from penstock.spark.lake.partitions import value_of, values_in
-from penstock.spark.lake.shares import DatasetShare, dataset_shares
-from penstock.spark.lake.table import Batch, Commit, Compaction, Share, Size, Table, TableState, Version
+from penstock.spark.lake.splits import DatasetSplit, dataset_splits
+from penstock.spark.lake.table import Batch, Commit, Compaction, Size, Split, Table, TableState, Version
 
 
 class ParquetTable(Table):
     can_widen = True
 
     def state(self) -> TableState | None:
-        content = self._disk.read(self._at(TABLE_FILE))
+        content = self._disk.read(self._absolute(TABLE_FILE))
         if content is None:
             return None
         schema, partition_by = decode_table(content)
@@ -52,27 +52,27 @@ class ParquetTable(Table):
         return FileLayout(root=self.path, schema=schema, partition_by=partition_by, staging=STAGING)
 
     def commit(self, commit: Commit) -> bool:
-        with self._disk.locked(self._at(LOCK)):
-            self._finish_decided()
+        with self._disk.locked(self._absolute(LOCK)):
+            self._finish_pending_commits()
             if commit.batch and self._last_batch(commit.batch.query_id) >= commit.batch.batch_id:
                 return False
             self._change_schema(commit)
             if commit.files or commit.replaces_all:
-                removed = sorted(self._live()) if commit.replaces_all else []
+                removed = sorted(self._list_data_files()) if commit.replaces_all else []
                 operation = "overwrite" if commit.replaces_all else "append"
                 self._decide(self._manifest(operation, list(commit.files), removed, commit.batch))
         return True
 
     def _change_schema(self, commit: Commit) -> None:
         state = self.state()
-        fitted = self.fit(state, commit)
-        if state is None and any(self._live()):
+        plan = self.plan_write(state, commit)
+        if state is None and any(self._list_data_files()):
             raise TableError(
                 f"{self.path} holds Parquet files that Penstock did not write: choose another directory"
             )
-        if state is None or fitted.change:
-            content = encode_table(fitted.change.schema, fitted.partition_by)
-            self._disk.write(self._at(TABLE_FILE), content)
+        if state is None or plan.change:
+            content = encode_table(plan.change.schema, plan.partition_by)
+            self._disk.write(self._absolute(TABLE_FILE), content)
 
     def _manifest(
         self, operation: str, added: list[DataFile], removed: list[str], batch: Batch | None = None
@@ -93,41 +93,41 @@ class ParquetTable(Table):
             raise TableError(
                 f"{lost[0]} of table {self.path} was removed before it was committed: write again"
             )
-        self._disk.write(self._at(manifest.pending_path), msgspec.json.encode(manifest))
-        if not self._disk.link(self._at(manifest.pending_path), self._at(manifest.path)):
+        self._disk.write(self._absolute(manifest.pending_path), msgspec.json.encode(manifest))
+        if not self._disk.link(self._absolute(manifest.pending_path), self._absolute(manifest.path)):
             raise TableError(f"table {self.path} was changed without its lock by another machine: try again")
         self._apply(manifest)
 
     def _apply(self, manifest: Manifest) -> None:
         for file in manifest.added:
-            self._disk.move(self._staged(file.path), self._at(file.path))
+            self._disk.move(self._staged(file.path), self._absolute(file.path))
         for path in manifest.removed:
-            self._disk.remove(self._at(path))
-        self._disk.remove(self._at(manifest.pending_path))
+            self._disk.remove(self._absolute(path))
+        self._disk.remove(self._absolute(manifest.pending_path))
 
-    def _finish_decided(self) -> None:
+    def _finish_pending_commits(self) -> None:
         """Apply the commits that were decided and drop those that were not: their writer no longer has the lock."""
-        for name in self._disk.names(self._at(PENDING)):
-            content = self._disk.read(self._at(f"{PENDING}/{name}"))
+        for name in self._disk.names(self._absolute(PENDING)):
+            content = self._disk.read(self._absolute(f"{PENDING}/{name}"))
             if content is None:
                 continue
             manifest = decode_manifest(content)
-            decided = self._disk.read(self._at(manifest.path))
+            decided = self._disk.read(self._absolute(manifest.path))
             if decided is not None and decode_manifest(decided).attempt == manifest.attempt:
                 self._apply(manifest)
             else:
-                self._disk.remove(self._at(manifest.pending_path))
+                self._disk.remove(self._absolute(manifest.pending_path))
 
     def _last_batch(self, query_id: str) -> int:
-        names = self._disk.names(self._at(query_directory(query_id)))
+        names = self._disk.names(self._absolute(query_directory(query_id)))
         return max((int(name.removesuffix(".json")) for name in names), default=-1)
 
     def live_paths(self) -> set[str]:
-        with self._disk.locked(self._at(LOCK)):
-            self._finish_decided()
-            return set(self._live())
+        with self._disk.locked(self._absolute(LOCK)):
+            self._finish_pending_commits()
+            return set(self._list_data_files())
 
-    def _live(self) -> Iterator[str]:
+    def _list_data_files(self) -> Iterator[str]:
         """Yield the data files as Spark and DuckDB see them: names with a leading dot or underscore are not data."""
         for directory, inner, names in os.walk(self.path):
             inner[:] = sorted(name for name in inner if name[0] not in "._" or "=" in name)
@@ -136,44 +136,45 @@ class ParquetTable(Table):
                     yield os.path.relpath(os.path.join(directory, name), self.path)
 
     def size(self) -> Size:
-        paths = [self._at(path) for path in self.live_paths()]
+        paths = [self._absolute(path) for path in self.live_paths()]
         return Size(
             rows=sum(pq.read_metadata(path).num_rows for path in paths),
             files=len(paths),
             size_bytes=sum(os.path.getsize(path) for path in paths),
         )
 
-    def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
-        return list(self._shares(sorted(self.live_paths()), conditions))
+    def splits(self, conditions: Sequence[Condition] = ()) -> list[Split]:
+        return list(self._plan_splits(sorted(self.live_paths()), conditions))
 
-    def _shares(self, paths: list[str], conditions: Sequence[Condition] = ()) -> list[DatasetShare]:
-        state = self._existing()
+    def _plan_splits(self, paths: list[str], conditions: Sequence[Condition] = ()) -> list[DatasetSplit]:
+        state = self._existing_state()
         format_, files = ds.ParquetFileFormat(), fs.LocalFileSystem()
         fragments = [
-            format_.make_fragment(self._at(path), files, _partition_expression(path, state)) for path in paths
+            format_.make_fragment(self._absolute(path), files, _partition_expression(path, state))
+            for path in paths
         ]
         dataset = ds.FileSystemDataset(fragments, state.schema, format_, files)
-        return dataset_shares(dataset, arrow_expression(conditions), state.schema)
+        return dataset_splits(dataset, arrow_expression(conditions), state.schema)
 
     def history(self, limit: int) -> list[Version]:
         manifests = sorted(self._manifests(), key=lambda each: each.timestamp_ms, reverse=True)
         return [_version(each) for each in manifests[:limit]]
 
     def _manifests(self) -> Iterator[Manifest]:
-        for query in self._disk.names(self._at(COMMITS)):
-            for name in self._disk.names(self._at(f"{COMMITS}/{query}")):
-                content = self._disk.read(self._at(f"{COMMITS}/{query}/{name}"))
+        for query in self._disk.names(self._absolute(COMMITS)):
+            for name in self._disk.names(self._absolute(f"{COMMITS}/{query}")):
+                content = self._disk.read(self._absolute(f"{COMMITS}/{query}/{name}"))
                 if content is not None:
                     yield decode_manifest(content)
 
     def compact(self, file_size_bytes: int) -> Compaction:
         """Merge small files. Rows are read and written without the lock; only the exchange needs it."""
-        state = self._existing()
+        state = self._existing_state()
         layout = self.layout(state.schema, state.partition_by)
         merges = merge_small_files(self._candidates(state), file_size_bytes, layout, self._rows)
-        with self._disk.locked(self._at(LOCK)):
-            self._finish_decided()
-            live = set(self._live())
+        with self._disk.locked(self._absolute(LOCK)):
+            self._finish_pending_commits()
+            live = set(self._list_data_files())
             done = [merge for merge in merges if live.issuperset(merge.removed)]
             added = [file for merge in done for file in merge.added]
             removed = [path for merge in done for path in merge.removed]
@@ -185,45 +186,45 @@ class ParquetTable(Table):
         return [
             Candidate(
                 path=path,
-                size_bytes=os.path.getsize(self._at(path)),
+                size_bytes=os.path.getsize(self._absolute(path)),
                 partition=values_in(path, state.partition_by),
             )
             for path in sorted(self.live_paths())
         ]
 
     def _rows(self, paths: list[str]) -> Iterator[pa.RecordBatch]:
-        names = self._existing().schema.names
-        for share in self._shares(paths):
-            yield from share.batches(names)
+        names = self._existing_state().schema.names
+        for split in self._plan_splits(paths):
+            yield from split.batches(names)
 
     def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]:
         """Remove task files that no commit took, and manifests that neither a replay nor a reader needs."""
-        with self._disk.locked(self._at(LOCK)):
-            self._finish_decided()
-            staged = [f"{STAGING}/{name}" for name in self._disk.names(self._at(STAGING))]
-            candidates = [*staged, *self._spent_manifests()]
+        with self._disk.locked(self._absolute(LOCK)):
+            self._finish_pending_commits()
+            staged = [f"{STAGING}/{name}" for name in self._disk.names(self._absolute(STAGING))]
+            candidates = [*staged, *self._obsolete_manifests()]
             oldest_ms = self._now_ms() - age_ms
-            found = [path for path in candidates if self._disk.modified_ms(self._at(path)) <= oldest_ms]
+            found = [path for path in candidates if self._disk.modified_ms(self._absolute(path)) <= oldest_ms]
             if not is_dry_run:
                 for path in found:
-                    self._disk.remove(self._at(path))
+                    self._disk.remove(self._absolute(path))
         return found
 
-    def _spent_manifests(self) -> Iterator[str]:
+    def _obsolete_manifests(self) -> Iterator[str]:
         """Yield all but the newest of each query, which records its last batch."""
-        for query in self._disk.names(self._at(COMMITS)):
-            names = self._disk.names(self._at(f"{COMMITS}/{query}"))
+        for query in self._disk.names(self._absolute(COMMITS)):
+            names = self._disk.names(self._absolute(f"{COMMITS}/{query}"))
             newest = max(names, key=lambda name: int(name.removesuffix(".json")), default=None)
             yield from (f"{COMMITS}/{query}/{name}" for name in names if name != newest)
 
-    def _existing(self) -> TableState:
+    def _existing_state(self) -> TableState:
         state = self.state()
         if state is None:
             raise TableError(f"there is no Parquet table at {self.path}")
         return state
 
     def _staged(self, path: str) -> str:
-        return self._at(staged_path(path, STAGING))
+        return self._absolute(staged_path(path, STAGING))
 
 
 def _partition_expression(path: str, state: TableState) -> ds.Expression | None:

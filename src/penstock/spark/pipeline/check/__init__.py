@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from penstock.spark.pipeline.check.analysis import Analysis, analyse
 from penstock.spark.pipeline.core.graph import unused_warnings
 from penstock.spark.pipeline.core.model import Pipeline
-from penstock.spark.pipeline.core.problems import Problem, in_order
+from penstock.spark.pipeline.core.problems import Problem, sorted_problems
 from penstock.spark.pipeline.rules.streams import stream_problems
 from penstock.spark.pipeline.run.runner import session_for
 from penstock.spark.pipeline.run.topics import topic_problems
@@ -39,4 +39,6 @@ def check_pipeline(
     found = [*unused_warnings(pipeline), *stream_problems(pipeline), *analysis.problems]
     if partitions is not None:
         found += topic_problems(pipeline, partitions)
-    return Report(pipeline=pipeline, problems=in_order(found), analysis=analysis, partitions=partitions)
+    return Report(
+        pipeline=pipeline, problems=sorted_problems(found), analysis=analysis, partitions=partitions
+    )

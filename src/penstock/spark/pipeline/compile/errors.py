@@ -18,7 +18,7 @@ class CompileError(Exception):
 
 
 # The position of an error in SQL: `(line 2, pos 7)`, or `line 2 pos 7` after a semicolon.
-_PLACE = re.compile(r"[;(]?\s*line (\d+),? pos(?:ition)? \d+\)?")
+_SQL_POSITION = re.compile(r"[;(]?\s*line (\d+),? pos(?:ition)? \d+\)?")
 
 
 CLASS_PREFIX = re.compile(r"^\([\w.]+\) ")  # Spark Connect's prefix of a message
@@ -29,7 +29,7 @@ _NOT_INSTALLED = (
 
 
 @contextmanager
-def part(kind: str, name: str, line: int, *, sql_line: int = 0) -> Iterator[None]:
+def report_as(kind: str, name: str, line: int, *, sql_line: int = 0) -> Iterator[None]:
     """Report exceptions inside as problems of this part: `step paid: …`, with its line.
 
     `sql_line` is the line in the file of the first line of the SQL that Spark gets.
@@ -40,9 +40,9 @@ def part(kind: str, name: str, line: int, *, sql_line: int = 0) -> Iterator[None
         raise
     except PySparkException as error:
         message = short_message(error)
-        if sql_line and (place := _PLACE.search(str(error))):
+        if sql_line and (place := _SQL_POSITION.search(str(error))):
             line = sql_line + int(place[1]) - 1
-            message = _PLACE.sub("", message).rstrip(". ")
+            message = _SQL_POSITION.sub("", message).rstrip(". ")
         raise CompileError(Problem(message=f"{kind} {name}: {message}", line=line)) from error
     except Exception as error:  # user code may raise anything
         reason = str(error) or type(error).__name__

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
 from pyspark.sql.types import BooleanType
 
-from penstock.spark.pipeline.compile.errors import part
+from penstock.spark.pipeline.compile.errors import report_as
 from penstock.spark.pipeline.core.model import Expectation, Otherwise
 from penstock.spark.pipeline.progress.batch import EXPECTATION_METRICS
 from penstock.spark.record_columns import RECORD
@@ -24,7 +24,7 @@ _ROW_CHARACTERS_MAX = 300
 def check_rules(frame: DataFrame, owner: str, expectations: Sequence[Expectation]) -> None:
     """Raise CompileError for the first rule that is no valid condition."""
     for each in expectations:
-        with part("expectation", f"{each.name} of {owner}", each.line):
+        with report_as("expectation", f"{each.name} of {owner}", each.line):
             kind = frame.select(F.expr(each.rule).alias("rule")).schema["rule"].dataType
             if not isinstance(kind, BooleanType):
                 raise ValueError(  # noqa: TRY004 - about the user's rule
@@ -32,53 +32,53 @@ def check_rules(frame: DataFrame, owner: str, expectations: Sequence[Expectation
                 )
 
 
-def kept(frame: DataFrame, owner: str, expectations: Sequence[Expectation]) -> DataFrame:
+def accepted_rows(frame: DataFrame, owner: str, expectations: Sequence[Expectation]) -> DataFrame:
     """Return the accepted rows, and count broken rules."""
     counted = [each for each in expectations if each.otherwise is not Otherwise.STOP]
     if counted:
-        counts = [F.count_if(_is_broken(each)).alias(each.name) for each in counted]
+        counts = [F.count_if(_is_violated(each)).alias(each.name) for each in counted]
         frame = frame.observe(EXPECTATION_METRICS + owner, *counts)
-    verdicts = [each for each in expectations if each.otherwise is not Otherwise.WARN]
-    if not verdicts:
+    deciding = [each for each in expectations if each.otherwise is not Otherwise.WARN]
+    if not deciding:
         return frame
     columns = frame.columns
     condition: Column = F.lit(True)
-    for each in reversed(verdicts):
-        refused = _stop(each, owner, columns) if each.otherwise is Otherwise.STOP else F.lit(False)
-        condition = F.when(_is_broken(each), refused).otherwise(condition)
-    if any(each.otherwise is Otherwise.STOP for each in verdicts):
+    for each in reversed(deciding):
+        refused = _raise_stop(each, owner, columns) if each.otherwise is Otherwise.STOP else F.lit(False)
+        condition = F.when(_is_violated(each), refused).otherwise(condition)
+    if any(each.otherwise is Otherwise.STOP for each in deciding):
         # Spark may evaluate a later filter first, and a row that it drops would not stop the query. It keeps the order
         # of conditions that are not deterministic. (It simplifies `rand() >= 0`, and refuses row ids in streams.)
         condition = (F.rand(0) + 1 > 0) & condition
     return frame.filter(condition)
 
 
-def rejection(expectations: Sequence[Expectation]) -> Column:
+def rejection_reason(expectations: Sequence[Expectation]) -> Column:
     """Return the reason for a dead letter; null for other rows."""
     reason: Column = F.lit(None).cast("string")
     for each in reversed(expectations):
         if each.otherwise is Otherwise.DEAD_LETTER:
             reason = F.when(
-                _is_broken(each), F.lit(f"expectation broken: {each.name} ({each.rule})")
+                _is_violated(each), F.lit(f"expectation broken: {each.name} ({each.rule})")
             ).otherwise(reason)
         elif each.otherwise is not Otherwise.WARN:
-            reason = F.when(_is_broken(each), F.lit(None).cast("string")).otherwise(reason)
+            reason = F.when(_is_violated(each), F.lit(None).cast("string")).otherwise(reason)
     return reason
 
 
-def _is_broken(expectation: Expectation) -> Column:
+def _is_violated(expectation: Expectation) -> Column:
     return ~F.coalesce(F.expr(expectation.rule), F.lit(False))  # null counts as broken
 
 
-def _stop(expectation: Expectation, owner: str, columns: Sequence[str]) -> Column:
+def _raise_stop(expectation: Expectation, owner: str, columns: Sequence[str]) -> Column:
     place = f" (line {expectation.line})" if expectation.line else ""
     message = (
         f"{STOP_MARK} {owner} broke the expectation `{expectation.name}`{place}: {expectation.rule}; by "
     )
-    return F.raise_error(F.concat(F.lit(message), _origin(columns))).cast("boolean")
+    return F.raise_error(F.concat(F.lit(message), _describe_row(columns))).cast("boolean")
 
 
-def _origin(columns: Sequence[str]) -> Column:
+def _describe_row(columns: Sequence[str]) -> Column:
     """Describe a row by its record, or, without one, by its columns."""
     if RECORD in columns:
         parts = [F.col(f"{RECORD}.{name}").cast("string") for name in ("topic", "partition", "offset")]

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.spark.decode.frames import decode
 from penstock.spark.pipeline.compile import expectations
-from penstock.spark.pipeline.compile.errors import CompileError, part
+from penstock.spark.pipeline.compile.errors import CompileError, report_as
 from penstock.spark.pipeline.compile.steps import Views, run_step, watermarked
-from penstock.spark.pipeline.core.graph import in_reading_order
+from penstock.spark.pipeline.core.graph import topological_order
 from penstock.spark.pipeline.core.model import Output, Pipeline, Source, SqlStep, Step, TopicSource, rejects
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
 from penstock.spark.record_columns import ERROR
@@ -39,16 +39,16 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
 
 def compile_frames(spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> Compiled:
     """Compile a pipeline. It skips parts that read a part with a problem, so that only causes are reported."""
-    building = _Building(spark, pipeline, read_source)
+    compiler = _Compiler(spark, pipeline, read_source)
     try:
-        for each in (*pipeline.sources, *in_reading_order(pipeline.steps), *pipeline.outputs):
-            building.add(each)
+        for each in (*pipeline.sources, *topological_order(pipeline.steps), *pipeline.outputs):
+            compiler.add(each)
     finally:
-        building.views.drop()
-    return building.compiled
+        compiler.views.drop()
+    return compiler.compiled
 
 
-class _Building:
+class _Compiler:
     """The graph being compiled: frames so far, and failed parts."""
 
     def __init__(self, spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> None:
@@ -69,11 +69,11 @@ class _Building:
                 operation = each.operation
                 # Spark gets the SQL after one added line.
                 sql_line = operation.line - 1 if isinstance(operation, SqlStep) and operation.line else 0
-                with part("step", each.name, operation.line or each.line, sql_line=sql_line):
+                with report_as("step", each.name, operation.line or each.line, sql_line=sql_line):
                     self._add_step(each)
                     self.frames[each.name].schema  # noqa: B018 - makes Spark Connect analyse it
             else:
-                with part("source", each.name, each.line):
+                with report_as("source", each.name, each.line):
                     if isinstance(each, TopicSource):
                         self._add_topic(each)
                     else:
@@ -87,22 +87,22 @@ class _Building:
 
     def _add_output(self, output: Output) -> None:
         if output.input in self.frames:
-            with part("output", output.name, output.target.line or output.line):
+            with report_as("output", output.name, output.target.line or output.line):
                 written = output.target.select(self.frames[output.input])
                 written.schema  # noqa: B018 - makes Spark analyse it
                 self.compiled.outputs[output.name] = written
 
     def _add_topic(self, source: TopicSource) -> None:
         records = self._read_source(source)
-        with part("source", source.name, source.decoder.line or source.line):
+        with report_as("source", source.name, source.decoder.line or source.line):
             decoded = decode(records, source.decoder, self._pipeline.directory)
         good = decoded.filter(F.col(ERROR).isNull()).drop(ERROR)
         expectations.check_rules(good, source.name, source.expectations)
-        reason = F.when(F.col(ERROR).isNull(), expectations.rejection(source.expectations)).otherwise(
+        reason = F.when(F.col(ERROR).isNull(), expectations.rejection_reason(source.expectations)).otherwise(
             F.col(ERROR)
         )
         self.rejected[source.name] = decoded.withColumn(ERROR, reason).filter(F.col(ERROR).isNotNull())
-        frame = expectations.kept(good, source.name, source.expectations)
+        frame = expectations.accepted_rows(good, source.name, source.expectations)
         self.frames[source.name] = watermarked(frame, source.watermark) if source.watermark else frame
 
     def _add_step(self, step: Step) -> None:
@@ -110,9 +110,9 @@ class _Building:
         if missing:
             raise ValueError(f"there is no source or earlier step `{missing[0]}`")
         inputs = {name: self.frames[name] for name in step.inputs}
-        made = run_step(self.views, step, inputs, self._pipeline.directory)
-        expectations.check_rules(made, step.name, step.expectations)
+        result = run_step(self.views, step, inputs, self._pipeline.directory)
+        expectations.check_rules(result, step.name, step.expectations)
         if rejects(step.expectations):
-            marked = made.withColumn(ERROR, expectations.rejection(step.expectations))
+            marked = result.withColumn(ERROR, expectations.rejection_reason(step.expectations))
             self.rejected[step.name] = marked.filter(F.col(ERROR).isNotNull())
-        self.frames[step.name] = expectations.kept(made, step.name, step.expectations)
+        self.frames[step.name] = expectations.accepted_rows(result, step.name, step.expectations)

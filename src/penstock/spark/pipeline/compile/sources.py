@@ -24,7 +24,7 @@ def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
 
     def read(source: Source) -> DataFrame:
         if isinstance(source, TableSource):
-            return read_table_anew(spark, pipeline, source)
+            return read_table_each_batch(spark, pipeline, source)
         reader = spark.readStream.format(pipeline.source_format)
         return reader.options(**topic_options(pipeline, source)).load()
 
@@ -55,7 +55,7 @@ def read_table(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> 
     return spark.read.format(source.format).options(**source.options).load(path)
 
 
-def read_table_anew(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
+def read_table_each_batch(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
     """Read a table of one of our formats as it is when a batch runs.
 
     Spark plans the files of a table once for a query. So one task plans and reads them in each batch, which suits the
@@ -83,7 +83,7 @@ def _read_lake(
 
 
 def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
-    options = {**_reading(pipeline, source), **_starting(source.starting)}
+    options = {**_read_options(pipeline, source), **_start_options(source.starting)}
     if source.max_offsets_per_trigger is not None:
         options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
     return {**options, **source.options}
@@ -91,36 +91,36 @@ def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
 
 def range_options(pipeline: Pipeline, source: TopicSource, start: Offsets, end: Offsets) -> dict[str, str]:
     return {
-        **_reading(pipeline, source),
-        **_range_only(source.options),
+        **_read_options(pipeline, source),
+        **_without_stream_options(source.options),
         "startingOffsets": json.dumps(start),
         "endingOffsets": json.dumps(end),
     }
 
 
-def _range_only(options: Mapping[str, str]) -> dict[str, str]:
+def _without_stream_options(options: Mapping[str, str]) -> dict[str, str]:
     """Remove options about the start and the speed of a stream."""
     about_streams = ("starting", "ending", "maxoffsetspertrigger", "minoffsetspertrigger")
     return {name: value for name, value in options.items() if not name.lower().startswith(about_streams)}
 
 
-def _reading(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
+def _read_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
     return {
         # Skip aborted records by default; the file may set another isolation level.
         "kafka.isolation.level": "read_committed",
         **pipeline.client_options,
-        **_subscription(source),
+        **_subscription_options(source),
         "includeHeaders": "true",
     }
 
 
-def _subscription(source: TopicSource) -> dict[str, str]:
+def _subscription_options(source: TopicSource) -> dict[str, str]:
     if source.pattern is not None:
         return {"subscribePattern": source.pattern}
     return {"subscribe": ",".join(source.topics)}
 
 
-def _starting(starting: str) -> dict[str, str]:
+def _start_options(starting: str) -> dict[str, str]:
     if starting in ("earliest", "latest") or starting.lstrip().startswith("{"):
         return {"startingOffsets": starting}
     return {

@@ -68,11 +68,11 @@ def run_step(views: Views, step: Step, inputs: Mapping[str, DataFrame], director
     frame = next(iter(frames.values()))
     match operation:
         case SqlStep():
-            return _without_duplicate_records(views.sql(operation.query, frames))
+            return _drop_ambiguous_record(views.sql(operation.query, frames))
         case JoinStep():
             return _join(views, step, operation, frames)
         case PythonStep():
-            return _call(operation, list(frames.values()), directory)
+            return _run_function(operation, list(frames.values()), directory)
         case FilterStep():
             return frame.filter(operation.condition)
         case DedupeStep():
@@ -80,7 +80,7 @@ def run_step(views: Views, step: Step, inputs: Mapping[str, DataFrame], director
         case WindowStep():
             return _window(operation, frame)
         case StateStep():
-            return _transform(operation, frame, directory)
+            return _transform_with_state(operation, frame, directory)
         case _:
             assert_never(operation)
 
@@ -108,37 +108,37 @@ def _join(views: Views, step: Step, operation: JoinStep, frames: Mapping[str, Da
     left, right = step.inputs
     select = operation.select
     if select.strip() == "*":
-        select = _all_columns(operation, left, right, frames)
+        select = _select_all(operation, left, right, frames)
     how = operation.how.replace("_", " ").upper()
     query = f"SELECT {select} FROM `{left}` {how} JOIN `{right}` ON {operation.on or 'true'}"  # noqa: S608
     joined = views.sql(query, frames)
     names = joined.columns
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
-        raise ValueError(f"both sides have {', '.join(doubled)}: name the columns you want in `select`")
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
+        raise ValueError(f"both sides have {', '.join(duplicates)}: name the columns you want in `select`")
     return joined
 
 
-def _all_columns(operation: JoinStep, left: str, right: str, frames: Mapping[str, DataFrame]) -> str:
+def _select_all(operation: JoinStep, left: str, right: str, frames: Mapping[str, DataFrame]) -> str:
     if operation.how.lower() in _ONE_SIDED_JOINS:
         return f"`{left}`.*"
     both_have_records = all(RECORD in frames[name].columns for name in (left, right))
     return f"`{left}`.*, `{right}`.*" + (f" EXCEPT ({RECORD})" if both_have_records else "")
 
 
-def _without_duplicate_records(frame: DataFrame) -> DataFrame:
+def _drop_ambiguous_record(frame: DataFrame) -> DataFrame:
     """Drop the records that `SELECT *` takes from both sides of a join: neither is the row's record."""
     return frame.drop(RECORD) if frame.columns.count(RECORD) > 1 else frame
 
 
-def _call(operation: PythonStep, frames: list[DataFrame], directory: str) -> DataFrame:
+def _run_function(operation: PythonStep, frames: list[DataFrame], directory: str) -> DataFrame:
     function = operation.function
     if isinstance(function, str):
         function = resolve(function, directory)
-    made = function(*frames)
-    if not isinstance(made, DataFrame):
-        raise ValueError(f"{_name_of(function)} returned {type(made).__name__}, not a DataFrame")  # noqa: TRY004
-    return made
+    result = function(*frames)
+    if not isinstance(result, DataFrame):
+        raise ValueError(f"{_name_of(function)} returned {type(result).__name__}, not a DataFrame")  # noqa: TRY004
+    return result
 
 
 def _name_of(function: Any) -> str:
@@ -172,7 +172,7 @@ def _duration(duration_ms: int | None) -> str:
     return f"{duration_ms} milliseconds"
 
 
-def _transform(operation: StateStep, frame: DataFrame, directory: str) -> DataFrame:
+def _transform_with_state(operation: StateStep, frame: DataFrame, directory: str) -> DataFrame:
     processor: Any = operation.processor
     if isinstance(processor, str):
         processor = resolve(processor, directory)

@@ -6,7 +6,7 @@ from penstock.spark.pipeline.core.model import Output, Pipeline, Step, TopicSour
 from penstock.spark.pipeline.core.problems import Problem, did_you_mean, error, warning
 
 
-def in_reading_order(steps: Sequence[Step]) -> tuple[Step, ...]:
+def topological_order(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Sort each step after the steps that it reads, else keep the order. Steps of a cycle come last."""
     waiting, done, ordered = list(steps), set[str](), list[Step]()
     names = {step.name for step in steps}
@@ -116,12 +116,12 @@ def outputs_of(pipeline: Pipeline, name: str) -> tuple[Output, ...]:
 def streams(pipeline: Pipeline) -> set[str]:
     """Return the names of streams: topics, and steps that read a stream."""
     found = {source.name for source in pipeline.sources if isinstance(source, TopicSource)}
-    for step in in_reading_order(pipeline.steps):
+    for step in topological_order(pipeline.steps):
         if set(step.inputs) & found:
             found.add(step.name)
     return found
 
 
-def as_declared(name: str, declared: Collection[str]) -> str:
+def declared_spelling(name: str, declared: Collection[str]) -> str:
     """Return the declared spelling of a name; SQL ignores case."""
     return next((each for each in declared if each.casefold() == name.casefold()), name)

@@ -232,7 +232,7 @@ class Target(Part, frozen=True, kw_only=True):
     def writes_topic(self) -> str | None:
         return None
 
-    def once_options(self, write_id: str) -> dict[str, str]:  # noqa: ARG002 - subclasses use it
+    def idempotent_write_options(self, write_id: str) -> dict[str, str]:  # noqa: ARG002 - subclasses use it
         """Return the options with which a batch write of this id is done once, however often it is tried."""
         return {}
 

@@ -23,7 +23,7 @@ class PipelineError(Exception):
 
     def __init__(self, path: str, problems: Iterable[Problem]) -> None:
         self.path = path
-        self.problems = in_order(problems)
+        self.problems = sorted_problems(problems)
         super().__init__("\n".join(problem.text(path) for problem in self.problems))
 
 
@@ -35,7 +35,7 @@ def warning(line: int, message: str) -> Problem:
     return Problem(message=message, line=line, is_warning=True)
 
 
-def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def sorted_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Sort problems by line and drop repeated ones."""
     return tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.line))
 
@@ -47,23 +47,23 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     return f"; did you mean `{by_folded[near[0]]}`?" if near else ""
 
 
-def not_one_of(wrong: str, choices: Sequence[str]) -> str:
+def invalid_choice(wrong: str, choices: Sequence[str]) -> str:
     listed = ", ".join(f"`{each}`" for each in choices)
     return f"cannot be `{wrong}`{did_you_mean(wrong, choices) or f': write one of {listed}'}"
 
 
-def words_of(hint: Any) -> tuple[str, ...]:
+def choices_of(hint: Any) -> tuple[str, ...]:
     """Return the words that a field of type `Annotated[str, (…)]` accepts; none for other types."""
     if get_origin(hint) is not Annotated:
         return ()
     return next((each for each in get_args(hint)[1:] if isinstance(each, tuple)), ())
 
 
-def word_problems(struct: msgspec.Struct) -> list[str]:
+def choice_problems(struct: msgspec.Struct) -> list[str]:
     """Check the fields that accept certain words only."""
     hints = get_type_hints(type(struct), include_extras=True)
     return [
-        f"`{name}` {not_one_of(getattr(struct, name), words)}"
+        f"`{name}` {invalid_choice(getattr(struct, name), words)}"
         for name, hint in hints.items()
-        if (words := words_of(hint)) and getattr(struct, name) not in words
+        if (words := choices_of(hint)) and getattr(struct, name) not in words
     ]

@@ -5,8 +5,8 @@ is named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`; th
 directory of its checkpoint. Spark ties a checkpoint to the sources of its query; with one dead-letter query for each
 source or step, a source can be added to the file without losing the checkpoints of others.
 
-Queries may feed each other through topics. `rounds` puts a query after those that write its topics; queries that feed
-each other in a cycle share a round, which is repeated until none of them reads new records.
+Queries may feed each other through topics. `plan_rounds` puts a query after those that write its topics; queries that
+feed each other in a cycle share a round, which is repeated until none of them reads new records.
 """
 
 import os
@@ -92,7 +92,7 @@ def _rejecting(pipeline: Pipeline) -> list[str]:
 # -- the order of `--once`
 
 
-def rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
+def plan_rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
     """Return groups of queries, each after the groups that write its topics."""
     writers = [(query.key, query.writes_topic) for query in queries if query.writes_topic is not None]
     feeds = {
@@ -103,17 +103,17 @@ def rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
     by_key = {query.key: query for query in queries}
     waiting, found = list(by_key), list[Round]()
     while waiting:
-        ready = [key for key in waiting if not (reach[key] - _cycle(key, reach)).intersection(waiting)]
+        ready = [key for key in waiting if not (reach[key] - _cycle_of(key, reach)).intersection(waiting)]
         chosen = [key for key in ready if key not in reach[key]]
         repeats = not chosen
         if repeats:
-            chosen = [key for key in ready if key in _cycle(ready[0], reach)]
+            chosen = [key for key in ready if key in _cycle_of(ready[0], reach)]
         found.append(Round(queries=tuple(by_key[key] for key in chosen), repeats=repeats))
         waiting = [key for key in waiting if key not in chosen]
     return tuple(found)
 
 
-def _cycle(key: str, reach: dict[str, set[str]]) -> set[str]:
+def _cycle_of(key: str, reach: dict[str, set[str]]) -> set[str]:
     """Return the queries of this one's cycle; empty if it is in none."""
     return {other for other in reach[key] if key in reach[other]}
 

@@ -29,15 +29,15 @@ class TableTarget(Target, frozen=True, kw_only=True):
         return Sink(format="penstock_lake", options=options)
 
     def select(self, frame: "DataFrame") -> "DataFrame":
-        made = super().select(frame)
-        missing = [name for name in self.partition_by if name not in made.columns]
+        result = super().select(frame)
+        missing = [name for name in self.partition_by if name not in result.columns]
         if missing:
             raise ValueError(f"partition_by names `{missing[0]}`, which the rows do not have")
-        return made
+        return result
 
     def describe(self, partitions: Mapping[str, int] | None) -> str:  # noqa: ARG002 - about topics
         return f"table {self.path} ({self.format})"
 
-    def once_options(self, write_id: str) -> dict[str, str]:
+    def idempotent_write_options(self, write_id: str) -> dict[str, str]:
         """Record the write in the table, as batch 0 of a query with this id."""
         return {"query_id": write_id, "batch_id": "0"}

@@ -81,8 +81,8 @@ class OffsetPublisher:
 
     def _commit(self, group: str, offsets: Offsets) -> None:
         try:
-            there = self._cluster.topics(offsets)  # a topic may have been deleted meanwhile
-            request = commit_request(group, {name: offsets[name] for name in offsets if name in there})
+            existing = self._cluster.topics(offsets)  # a topic may have been deleted meanwhile
+            request = commit_request(group, {name: offsets[name] for name in offsets if name in existing})
             to = coordinator_of_group(group)
             self._cluster.request(to, request, error_of=first_error, version_max=_NAMES_TOPICS_LAST)
         except Exception as error:  # noqa: BLE001 - must not end a run

@@ -11,13 +11,13 @@ from penstock.spark.pipeline.progress.batch import Offsets
 _SAMPLES_MAX = 600
 
 
-class LagClock:
+class LagEstimator:
     """Keeps, for each partition, when its end was first seen at which offset."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, int], deque[tuple[int, int]]] = {}  # (end, at_ms), both ascending
 
-    def see(self, latest: Offsets, at_ms: int) -> None:
+    def observe(self, latest: Offsets, at_ms: int) -> None:
         for topic, partitions in latest.items():
             for partition, end in partitions.items():
                 samples = self._seen.setdefault((topic, partition), deque())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from penstock.spark.pipeline.progress.batch import Offsets, Progress
-from penstock.spark.pipeline.progress.lag import LagClock
+from penstock.spark.pipeline.progress.lag import LagEstimator
 from penstock.spark.pipeline.progress.status import STARTING, QueryStatus
 
 
@@ -14,7 +14,7 @@ class _Query:
     def __init__(self, name: str) -> None:
         self.status = QueryStatus(name=name, state=STARTING)
         self.last: Progress | None = None
-        self.lag = LagClock()
+        self.lag = LagEstimator()
 
 
 class Monitor:
@@ -24,22 +24,22 @@ class Monitor:
         self._lock = threading.Lock()
         self._queries = {name: _Query(name) for name in names}
 
-    def progressed(self, progress: Progress) -> bool:
+    def record_batch(self, progress: Progress) -> bool:
         """Record a micro-batch; return false if it is known already, or not of this run."""
         with self._lock:
             query = self._queries.get(progress.query)
             if query is None or (query.last is not None and progress.at_ms <= query.last.at_ms):
                 return False
             query.last = progress
-            query.lag.see(progress.latest, progress.at_ms)
+            query.lag.observe(progress.latest, progress.at_ms)
             query.status = _after_batch(query.status, progress)
             return True
 
-    def changed(self, name: str, state: str) -> None:
+    def set_state(self, name: str, state: str) -> None:
         with self._lock:
             self._queries[name].status = replace(self._queries[name].status, state=state)
 
-    def failed(self, name: str, state: str, reason: str) -> None:
+    def record_failure(self, name: str, state: str, reason: str) -> None:
         with self._lock:
             query = self._queries[name]
             failures = query.status.failures + 1

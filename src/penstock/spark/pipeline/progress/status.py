@@ -60,17 +60,17 @@ class AlreadyRunning(Exception):
     """Another process runs this pipeline."""
 
 
-class OtherPipelinesState(Exception):
+class CheckpointOwnerMismatch(Exception):
     """The checkpoints belong to another pipeline, with other offsets."""
 
 
 def write_status(directory: str, status: RunStatus) -> None:
     """Replace the file atomically."""
     path = os.path.join(directory, STATUS_FILE)
-    aside = f"{path}.{os.getpid()}.tmp"
-    with open(aside, "wb") as file:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(status), indent=2))
-    os.replace(aside, path)
+    os.replace(temporary, path)
 
 
 def read_status(directory: str) -> RunStatus | None:
@@ -101,7 +101,7 @@ def _check_owner(directory: str, pipeline: str) -> None:
     with contextlib.suppress(msgspec.DecodeError):  # a damaged status has no owner
         last = read_status(directory)
     if last is not None and last.pipeline != pipeline:
-        raise OtherPipelinesState(
+        raise CheckpointOwnerMismatch(
             f"the checkpoints in {directory} belong to pipeline {last.pipeline} ({last.file}), not to {pipeline}: "
             f"choose other checkpoints, or, if the pipeline was renamed and should resume, remove {STATUS_FILE}"
         )
@@ -109,7 +109,7 @@ def _check_owner(directory: str, pipeline: str) -> None:
 
 @contextlib.contextmanager
 def run_lock(directory: str, pipeline: str) -> Iterator[None]:
-    """Hold the lock of a pipeline. Raises `AlreadyRunning` and `OtherPipelinesState`."""
+    """Hold the lock of a pipeline. Raises `AlreadyRunning` and `CheckpointOwnerMismatch`."""
     os.makedirs(directory, exist_ok=True)
     descriptor = os.open(os.path.join(directory, LOCK_FILE), os.O_RDWR | os.O_CREAT, 0o644)
     try:

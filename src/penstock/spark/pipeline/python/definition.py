@@ -31,8 +31,8 @@ from penstock.spark.decode.settings import Decoder, RawDecoder
 from penstock.spark.pipeline.core import model
 from penstock.spark.pipeline.core.model import Expectation, PythonFunction, Watermark
 from penstock.spark.pipeline.outputs import ConsoleTarget, TableTarget, TopicTarget
-from penstock.spark.pipeline.python.parts import checked, made
 from penstock.spark.pipeline.python.parts import expect as expectation
+from penstock.spark.pipeline.python.parts import make_struct, validated
 from penstock.spark.pipeline.rules.assemble import assemble
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -83,7 +83,7 @@ def define(
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
     path = frame.f_code.co_filename if frame is not None else ""
-    draft = made(
+    draft = make_struct(
         model.Pipeline,
         line=frame.f_lineno if frame is not None else 0,
         name=name,
@@ -134,7 +134,7 @@ class PipelineDefinition:
         options: Mapping[str, str] | None = None,
     ) -> Named:
         """Read a topic, several, or all whose names match `pattern`; by default the topic called `name`."""
-        source = made(
+        source = make_struct(
             model.TopicSource,
             line=self._line(),
             name=name,
@@ -155,7 +155,9 @@ class PipelineDefinition:
         """Read a table, anew in each batch: the static side of joins."""
         line = self._line()
         return self._add_source(
-            made(model.TableSource, line=line, name=name, path=path, format=table_format, options=options)
+            make_struct(
+                model.TableSource, line=line, name=name, path=path, format=table_format, options=options
+            )
         )
 
     def _add_source(self, source: model.Source) -> Named:
@@ -203,7 +205,7 @@ class PipelineDefinition:
         within: str | None = None,
         **options: Unpack[StepOptions],
     ) -> Named:
-        return self._add_step(name, (source,), made(model.DedupeStep, by=by, within=within), **options)
+        return self._add_step(name, (source,), make_struct(model.DedupeStep, by=by, within=within), **options)
 
     def window(
         self,
@@ -220,7 +222,7 @@ class PipelineDefinition:
     ) -> Named:
         """Aggregate over windows of `size`, one every `slide`; or over sessions that end after `session_gap`."""
         lengths = {"size": size, "slide": slide, "session_gap": session_gap}
-        operation = made(model.WindowStep, on=on, by=by, aggregates=aggregates, **lengths)
+        operation = make_struct(model.WindowStep, on=on, by=by, aggregates=aggregates, **lengths)
         return self._add_step(name, (source,), operation, **options)
 
     def join(
@@ -234,7 +236,7 @@ class PipelineDefinition:
         select: str = "*",
         **options: Unpack[StepOptions],
     ) -> Named:
-        operation = made(model.JoinStep, on=on, how=how, select=select)
+        operation = make_struct(model.JoinStep, on=on, how=how, select=select)
         return self._add_step(name, (left, right), operation, **options)
 
     def state(
@@ -251,7 +253,7 @@ class PipelineDefinition:
     ) -> Named:
         """Run Spark's `transformWithState`: `processor` is a StatefulProcessor class."""
         modes = {"time_mode": time_mode, "output_mode": output_mode}
-        operation = made(model.StateStep, by=by, processor=processor, schema=schema, **modes)
+        operation = make_struct(model.StateStep, by=by, processor=processor, schema=schema, **modes)
         return self._add_step(name, (source,), operation, **options)
 
     def _add_step(
@@ -294,7 +296,7 @@ class PipelineDefinition:
         **options: Unpack[OutputOptions],
     ) -> None:
         """Write to a topic, by default the topic with the name of the output."""
-        target = made(
+        target = make_struct(
             TopicTarget,
             topic=topic or name,
             key=key,
@@ -317,7 +319,7 @@ class PipelineDefinition:
         **options: Unpack[OutputOptions],
     ) -> None:
         given = {"path": path, "format": table_format, "merge_schema": merge_schema}
-        self.to(name, source, made(TableTarget, partition_by=partition_by, **given), **options)
+        self.to(name, source, make_struct(TableTarget, partition_by=partition_by, **given), **options)
 
     def to_console(
         self, name: str, source: Readable, *, rows: int = 20, **options: Unpack[OutputOptions]
@@ -335,12 +337,12 @@ class PipelineDefinition:
     ) -> None:
         """Write to a target of any kind."""
         line = self._line()
-        output = made(
+        output = make_struct(
             model.Output,
             line=line,
             name=name,
             input=self._name_of(source),
-            target=replace(checked(target), line=line),
+            target=replace(validated(target), line=line),
             mode=mode,
             trigger=trigger,
         )

@@ -8,7 +8,7 @@ import msgspec
 from penstock.spark.decode.settings import EnvelopeDecoder
 from penstock.spark.durations import parse_duration_ms
 from penstock.spark.pipeline.core.model import Expectation, Otherwise, Restart, Watermark
-from penstock.spark.pipeline.core.problems import not_one_of, word_problems
+from penstock.spark.pipeline.core.problems import choice_problems, invalid_choice
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
@@ -22,21 +22,21 @@ def expect(rule: str, *, name: str = "", otherwise: str = Otherwise.DEAD_LETTER.
     """Require a SQL condition of each row; `otherwise` is warn, drop, dead-letter or stop."""
     actions = [each.value for each in Otherwise]
     if otherwise not in actions:
-        raise ValueError(f"`otherwise` {not_one_of(otherwise, actions)}")
+        raise ValueError(f"`otherwise` {invalid_choice(otherwise, actions)}")
     return Expectation(name=name or rule, rule=rule, otherwise=Otherwise(otherwise))
 
 
 def watermark(column: str, delay: str) -> Watermark:
     """Limit how late a row may be by the time in `column`: `watermark("at", "10 minutes")`."""
-    return made(Watermark, column=column, delay=delay)
+    return make_struct(Watermark, column=column, delay=delay)
 
 
 def restart(*, attempts: int = 5, within: str = "10 minutes", backoff: str = "1 second") -> Restart:
     """Limit how often a failed query is restarted."""
-    return made(Restart, attempts=attempts, within=within, backoff=backoff)
+    return make_struct(Restart, attempts=attempts, within=within, backoff=backoff)
 
 
-def made(kind: type[_S], **given: Any) -> _S:
+def make_struct(kind: type[_S], **given: Any) -> _S:
     """Make a value of the model from arguments as a person writes them. None: use the default.
 
     A field `delay_ms` is the argument `delay`, a duration; a single name is a list of one. Raises ValueError for a word
@@ -53,10 +53,10 @@ def made(kind: type[_S], **given: Any) -> _S:
             values[name] = (value,) if isinstance(value, str) else tuple(value)
         else:
             values[name] = dict(value) if isinstance(value, Mapping) else value
-    return checked(kind(**values))
+    return validated(kind(**values))
 
 
-def checked(struct: _S) -> _S:
-    for problem in word_problems(struct):
+def validated(struct: _S) -> _S:
+    for problem in choice_problems(struct):
         raise ValueError(problem)
     return struct

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from penstock.spark.pipeline.core.graph import as_declared, connection_problems, in_reading_order
+from penstock.spark.pipeline.core.graph import connection_problems, declared_spelling, topological_order
 from penstock.spark.pipeline.core.model import Pipeline, SqlStep, Step
 from penstock.spark.pipeline.core.problems import PipelineError, Problem, error
 from penstock.spark.pipeline.rules.parts import rule_problems
@@ -31,7 +31,7 @@ def assemble(draft: Pipeline, found: Iterable[Problem] = (), *, broken: Collecti
         except ValueError as wrong:
             problems.append(error(step.operation.line or step.line, f"step {step.name}: {wrong}"))
             broken.add(step.name)
-    pipeline = replace(draft, steps=in_reading_order(steps))
+    pipeline = replace(draft, steps=topological_order(steps))
     problems += connection_problems(steps, draft.outputs, known=declared, lines=lines)
     problems += rule_problems(pipeline, broken=broken)
     if not problems:  # only then is it known which parts are streams
@@ -45,7 +45,7 @@ def _with_inputs(step: Step, declared: Collection[str], lines: dict[tuple[str, s
     if not isinstance(step.operation, SqlStep):
         return step
     references = referenced_tables(step.operation.query)
-    inputs = tuple(as_declared(reference.name, declared) for reference in references)
+    inputs = tuple(declared_spelling(reference.name, declared) for reference in references)
     for name, reference in zip(inputs, references, strict=True):
         if step.operation.line:
             lines[step.name, name] = step.operation.line + reference.line

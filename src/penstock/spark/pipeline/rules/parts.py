@@ -22,7 +22,7 @@ _SERVER = re.compile(r"\s*(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+):\d{1,5}\s*")
 
 def rule_problems(pipeline: model.Pipeline, *, broken: Collection[str] = ()) -> list[Problem]:
     """Return all broken rules; skip the parts in `broken` (outputs as `output NAME`), which are known to be wrong."""
-    problems = [*_of_pipeline(pipeline), *_duplicate_names(pipeline)]
+    problems = [*_pipeline_problems(pipeline), *_duplicate_name_problems(pipeline)]
     if not pipeline.sources and not broken:
         problems.append(error(pipeline.line, "`sources` must name at least one topic or table"))
     if not pipeline.outputs and not broken:
@@ -32,17 +32,17 @@ def rule_problems(pipeline: model.Pipeline, *, broken: Collection[str] = ()) -> 
         )
     for source in pipeline.sources:
         if source.name not in broken:
-            problems += _of_source(source)
+            problems += _source_problems(source)
     for step in pipeline.steps:
         if step.name not in broken:
-            problems += _of_step(step)
+            problems += _step_problems(step)
     for output in pipeline.outputs:
         if f"output {output.name}" not in broken:
-            problems += _of_output(output)
+            problems += _output_problems(output)
     return problems
 
 
-def _of_pipeline(pipeline: model.Pipeline) -> Iterator[Problem]:
+def _pipeline_problems(pipeline: model.Pipeline) -> Iterator[Problem]:
     line = pipeline.line
     if pipeline.name and (wrong := file_name_problem(pipeline.name)):
         yield error(line, f"pipeline {pipeline.name}: {wrong}")
@@ -56,7 +56,7 @@ def _of_pipeline(pipeline: model.Pipeline) -> Iterator[Problem]:
             yield error(line, f"kafka: `{key}` does not belong here: {reason}")
 
 
-def _duplicate_names(pipeline: model.Pipeline) -> Iterator[Problem]:
+def _duplicate_name_problems(pipeline: model.Pipeline) -> Iterator[Problem]:
     """Find names used twice. Sources and steps share one namespace, outputs have their own; case is ignored."""
     views = [("source", source) for source in pipeline.sources]
     spaces: tuple[list[tuple[str, model.Source | model.Step | model.Output]], ...] = (
@@ -72,7 +72,7 @@ def _duplicate_names(pipeline: model.Pipeline) -> Iterator[Problem]:
                 yield error(part.line, f"{kind} {part.name}: the name is taken by {by}: choose another")
 
 
-def _of_source(source: model.Source) -> Iterator[Problem]:
+def _source_problems(source: model.Source) -> Iterator[Problem]:
     what = f"source {source.name}"
     if wrong := view_name_problem(source.name):
         yield error(source.line, f"{what}: {wrong}")
@@ -93,10 +93,10 @@ def _of_source(source: model.Source) -> Iterator[Problem]:
     for option in source.options:
         if option.lower() in _REFUSED_OPTIONS:
             yield error(source.line, f"{what}: the option `{option}` has a key of its own in the file")
-    yield from _of_expectations(what, source.expectations)
+    yield from _expectation_problems(what, source.expectations)
 
 
-def _of_expectations(what: str, expectations: Collection[model.Expectation]) -> Iterator[Problem]:
+def _expectation_problems(what: str, expectations: Collection[model.Expectation]) -> Iterator[Problem]:
     seen: set[str] = set()
     for expectation in expectations:
         if expectation.name in seen:
@@ -104,7 +104,7 @@ def _of_expectations(what: str, expectations: Collection[model.Expectation]) -> 
         seen.add(expectation.name)
 
 
-def _of_step(step: model.Step) -> Iterator[Problem]:
+def _step_problems(step: model.Step) -> Iterator[Problem]:
     what, operation = f"step {step.name}", step.operation
     if wrong := view_name_problem(step.name):
         yield error(step.line, f"{what}: {wrong}")
@@ -123,14 +123,14 @@ def _of_step(step: model.Step) -> Iterator[Problem]:
     elif not isinstance(operation, model.PythonStep) and len(step.inputs) != 1:
         yield error(step.line, f"{what}: reads one input, not {len(step.inputs)}")
     if isinstance(operation, model.WindowStep):
-        yield from _of_window(what, operation)
+        yield from _window_problems(what, operation)
     for reference in _references(operation):
         place, colon, name = reference.rpartition(":")
         if not (colon and place and name):
             yield error(
                 operation.line, f"{what}: `{reference}` names nothing: write `file.py:name` or `module:name`"
             )
-    yield from _of_expectations(what, step.expectations)
+    yield from _expectation_problems(what, step.expectations)
 
 
 def _references(operation: object) -> list[str]:
@@ -141,7 +141,7 @@ def _references(operation: object) -> list[str]:
     return []
 
 
-def _of_window(what: str, window: model.WindowStep) -> Iterator[Problem]:
+def _window_problems(what: str, window: model.WindowStep) -> Iterator[Problem]:
     size_ms, slide_ms, gap_ms = window.size_ms, window.slide_ms, window.session_gap_ms
     wrong = []
     if gap_ms is not None:
@@ -158,12 +158,12 @@ def _of_window(what: str, window: model.WindowStep) -> Iterator[Problem]:
     if not window.aggregates:
         wrong.append("`aggregates` is missing: write `aggregates: {total: sum(amount)}`")
     columns = ["window_start", "window_end", *window.by, *window.aggregates]
-    doubled = sorted({name for name in columns if columns.count(name) > 1})
-    wrong += [f"the result would have two columns `{column}`: rename one" for column in doubled]
+    duplicates = sorted({name for name in columns if columns.count(name) > 1})
+    wrong += [f"the result would have two columns `{column}`: rename one" for column in duplicates]
     yield from (error(window.line, f"{what}: window: {each}") for each in wrong)
 
 
-def _of_output(output: model.Output) -> Iterator[Problem]:
+def _output_problems(output: model.Output) -> Iterator[Problem]:
     what = f"output {output.name}"
     if wrong := file_name_problem(output.name):
         yield error(output.line, f"{what}: {wrong}")

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from penstock.spark.durations import format_duration
 from penstock.spark.pipeline.core import model
-from penstock.spark.pipeline.core.graph import in_reading_order, outputs_of, streams, upstream
+from penstock.spark.pipeline.core.graph import outputs_of, streams, topological_order, upstream
 from penstock.spark.pipeline.core.problems import Problem, error, warning
 
-_HOW_TO = "write `watermark: {column: …, delay: 10 minutes}` on its source or on the step"
+_ADD_WATERMARK = "write `watermark: {column: …, delay: 10 minutes}` on its source or on the step"
 
 # The watermarks of a source or step; None where a SQL or Python step may have changed them.
 Watermarks = tuple[model.Watermark, ...] | None
@@ -24,10 +24,10 @@ def stream_problems(pipeline: model.Pipeline) -> list[Problem]:
         problem
         for step in pipeline.steps
         if step.name in streaming
-        for problem in _of_step(step, pipeline, streaming, known)
+        for problem in _step_problems(step, pipeline, streaming, known)
     ]
     for output in pipeline.outputs:
-        problems += _of_output(output, pipeline, streaming)
+        problems += _output_problems(output, pipeline, streaming)
     return problems
 
 
@@ -36,15 +36,15 @@ def _watermarks(pipeline: model.Pipeline) -> dict[str, Watermarks]:
         source.name: (source.watermark,) if isinstance(source, model.TopicSource) and source.watermark else ()
         for source in pipeline.sources
     }
-    for step in in_reading_order(pipeline.steps):
-        before = _before(step, known)
+    for step in topological_order(pipeline.steps):
+        before = _watermarks_before(step, known)
         keeps = isinstance(step.operation, model.FilterStep | model.DedupeStep | model.JoinStep)
         adds = isinstance(step.operation, model.PythonStep)
         known[step.name] = before if keeps or (before == () and not adds) else None
     return known
 
 
-def _before(step: model.Step, known: dict[str, Watermarks]) -> Watermarks:
+def _watermarks_before(step: model.Step, known: dict[str, Watermarks]) -> Watermarks:
     """Return the watermarks that the operation of a step sees: its inputs' watermarks, and the step's own."""
     found: tuple[model.Watermark, ...] = (step.watermark,) if step.watermark is not None else ()
     for name in step.inputs:
@@ -55,22 +55,24 @@ def _before(step: model.Step, known: dict[str, Watermarks]) -> Watermarks:
     return found
 
 
-def _of_step(
+def _step_problems(
     step: model.Step, pipeline: model.Pipeline, streaming: set[str], known: dict[str, Watermarks]
 ) -> Iterator[Problem]:
-    before, operation, what = _before(step, known), step.operation, f"step {step.name}"
+    before, operation, what = _watermarks_before(step, known), step.operation, f"step {step.name}"
     if isinstance(operation, model.WindowStep):
-        yield from _of_window(step, operation, pipeline, before)
+        yield from _window_problems(step, operation, pipeline, before)
     elif isinstance(operation, model.DedupeStep):
-        yield from _of_dedupe(step, operation, before)
+        yield from _dedupe_problems(step, operation, before)
     elif isinstance(operation, model.StateStep):
         if operation.time_mode == "EventTime" and before == ():
-            yield error(operation.line, f"{what}: event time needs a watermark, and there is none: {_HOW_TO}")
+            yield error(
+                operation.line, f"{what}: event time needs a watermark, and there is none: {_ADD_WATERMARK}"
+            )
     elif isinstance(operation, model.JoinStep) and all(name in streaming for name in step.inputs):
-        yield from _of_stream_join(step, operation, known)
+        yield from _stream_join_problems(step, operation, known)
 
 
-def _of_window(
+def _window_problems(
     step: model.Step, window: model.WindowStep, pipeline: model.Pipeline, before: Watermarks
 ) -> Iterator[Problem]:
     what = f"step {step.name}"
@@ -80,11 +82,11 @@ def _of_window(
             yield error(
                 window.line,
                 f"{what}: the window needs a watermark, because output {appending[0]} appends and must know when "
-                f"a window is complete: {_HOW_TO}, or let the output have `mode: update`",
+                f"a window is complete: {_ADD_WATERMARK}, or let the output have `mode: update`",
             )
         else:
             yield warning(
-                window.line, f"{what}: without a watermark its state grows without bound: {_HOW_TO}"
+                window.line, f"{what}: without a watermark its state grows without bound: {_ADD_WATERMARK}"
             )
     elif before is not None and all(each.column != window.on for each in before):
         marked = ", ".join(f"`{each.column}`" for each in before)
@@ -94,7 +96,7 @@ def _of_window(
         )
 
 
-def _of_dedupe(step: model.Step, dedupe: model.DedupeStep, before: Watermarks) -> Iterator[Problem]:
+def _dedupe_problems(step: model.Step, dedupe: model.DedupeStep, before: Watermarks) -> Iterator[Problem]:
     what = f"step {step.name}"
     if dedupe.within_ms is None:
         yield warning(
@@ -102,7 +104,7 @@ def _of_dedupe(step: model.Step, dedupe: model.DedupeStep, before: Watermarks) -
             f"{what}: every key is kept for ever: write `dedupe: {{by: …, within: 1 hour}}` to drop old ones",
         )
     elif before == ():
-        yield error(dedupe.line, f"{what}: `within` needs a watermark, and there is none: {_HOW_TO}")
+        yield error(dedupe.line, f"{what}: `within` needs a watermark, and there is none: {_ADD_WATERMARK}")
     elif before and step.watermark is None:
         delay_ms = max(each.delay_ms for each in before)
         if delay_ms < dedupe.within_ms:
@@ -113,7 +115,7 @@ def _of_dedupe(step: model.Step, dedupe: model.DedupeStep, before: Watermarks) -
             )
 
 
-def _of_stream_join(
+def _stream_join_problems(
     step: model.Step, join: model.JoinStep, known: dict[str, Watermarks]
 ) -> Iterator[Problem]:
     what = f"step {step.name}"
@@ -135,7 +137,9 @@ def _of_stream_join(
         )
 
 
-def _of_output(output: model.Output, pipeline: model.Pipeline, streaming: set[str]) -> Iterator[Problem]:
+def _output_problems(
+    output: model.Output, pipeline: model.Pipeline, streaming: set[str]
+) -> Iterator[Problem]:
     what = f"output {output.name}"
     names = upstream(pipeline, [output.input])
     parts = {step.name: step for step in pipeline.steps}

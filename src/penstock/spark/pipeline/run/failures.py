@@ -11,7 +11,7 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w+)(?:: (.*))?$")
 _CHARACTERS_MAX = 600
 
 
-def is_stop(text: str) -> bool:
+def is_expectation_stop(text: str) -> bool:
     """Say whether an expectation stopped the query; a restart would not help."""
     return STOP_MARK in _without_plan(text)
 
@@ -23,15 +23,15 @@ def _without_plan(text: str) -> str:
 
 def reason_of(text: str) -> str:
     text = CLASS_PREFIX.sub("", _without_plan(text))
-    if is_stop(text):
+    if is_expectation_stop(text):
         reason = text[text.index(STOP_MARK) + len(STOP_MARK) :]
         return _one_line(reason.partition(" SQLSTATE:")[0].partition("\n")[0])
     if _TRACEBACK in text:
-        return _raised_in(text)
+        return _last_traceback_message(text)
     return _one_line(short_message(_WRAPPER.sub("", text.strip())))
 
 
-def _raised_in(text: str) -> str:
+def _last_traceback_message(text: str) -> str:
     """Return the message of the last Python traceback."""
     lines = text[text.rindex(_TRACEBACK) :].splitlines()[1:]
     for place, line in enumerate(lines):

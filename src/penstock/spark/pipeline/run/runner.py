@@ -24,7 +24,7 @@ from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import read_streams
 from penstock.spark.pipeline.core.model import Pipeline, StateStep
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
-from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, rounds, state_directory
+from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, plan_rounds, state_directory
 from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
 from penstock.spark.pipeline.progress.metrics import MetricsServer
 from penstock.spark.pipeline.progress.monitor import Monitor
@@ -37,11 +37,11 @@ from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
 
 _POLL_INTERVAL_S = 0.2
-_MASTER = "spark.master"
+_MASTER_SETTING = "spark.master"
 _MASTER_DEFAULT = "local[*]"
 
 # transformWithState requires RocksDB.
-_STATE_STORE = (
+_STATE_STORE_SETTING = (
     "spark.sql.streaming.stateStore.providerClass",
     "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
 )
@@ -79,7 +79,7 @@ def run(
     with contextlib.ExitStack() as closing:
         closing.callback(display.close)
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
-        _prepare(pipeline, queries)
+        _prepare_topics(pipeline, queries)
         session = spark or closing.enter_context(
             session_for(pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs)
         )
@@ -100,14 +100,14 @@ def session_for(
 ) -> Iterator[SparkSession]:
     """Start a session with the settings of the file, and stop it at the end. `master` overrides the file's."""
     settings = dict(pipeline.spark)
-    master = master or settings.get(_MASTER, _MASTER_DEFAULT)
-    settings.pop(_MASTER, None)
+    master = master or settings.get(_MASTER_SETTING, _MASTER_DEFAULT)
+    settings.pop(_MASTER_SETTING, None)
     handler = signal.getsignal(signal.SIGINT)
     session = start_session(
         f"penstock {pipeline.name}",
         master=master,
         remote=remote,
-        settings={**_settings_on(master, remote), **settings},
+        settings={**_shuffle_settings(master, remote), **settings},
         is_short_run=is_short_run,
         show_logs=show_logs,
     )
@@ -119,7 +119,7 @@ def session_for(
         session.stop()
 
 
-def _settings_on(master: str, remote: str | None) -> dict[str, str]:
+def _shuffle_settings(master: str, remote: str | None) -> dict[str, str]:
     """Lower Spark's default of 200 shuffle partitions, which costs seconds for every batch on one machine."""
     if remote is None and master.startswith("local"):
         return {"spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
@@ -129,13 +129,13 @@ def _settings_on(master: str, remote: str | None) -> dict[str, str]:
 def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
     """Compile the graph over the real topics, with its outputs, or raise PipelineError."""
     if any(isinstance(step.operation, StateStep) for step in pipeline.steps):
-        spark.conf.set(*_STATE_STORE)
+        spark.conf.set(*_STATE_STORE_SETTING)
     compiled = compile_frames(spark, pipeline, read_streams(spark, pipeline))
     compiled.raise_problems(pipeline)
     return compiled
 
 
-def _prepare(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
+def _prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
     """Check and create the topics before a JVM is started."""
     cluster = BlockingClient(client_settings(pipeline))
     try:
@@ -187,7 +187,7 @@ def _run_in(
     metrics = None if metrics_port is None else MetricsServer(metrics_port, reporter.status)
     try:
         if once:
-            supervisor.run_once(rounds(queries))
+            supervisor.run_once(plan_rounds(queries))
         else:
             supervisor.run(queries)
     finally:

@@ -21,10 +21,12 @@ from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.supervisor import CannotStart
 
-_OPENS_SOURCES = "Initializing sources"
+_OPENING_SOURCES = "Initializing sources"
 
 
-def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tuple[DataFrame, Sink, str]:
+def query_output(
+    pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery
+) -> tuple[DataFrame, Sink, str]:
     """Return the frame that a query writes, its sink and its output mode."""
     output = planned.output
     if output is not None:
@@ -36,7 +38,7 @@ def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tu
     return letters, TopicTarget(topic=dead_letter_topic(pipeline)).sink(pipeline), "append"
 
 
-def _to(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
+def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
     """Spark cannot write to a Python data source in update mode: in that mode each batch is written individually."""
     batch_id_option = sink.batch_id_option
     if mode != "update" or batch_id_option is None:
@@ -59,8 +61,8 @@ class SparkStarter:
         self._checkpoints = checkpoint_root(pipeline)
 
     def __call__(self, planned: PlannedQuery) -> "SparkQuery":
-        frame, sink, mode = written(self._pipeline, self._compiled, planned)
-        writer = _to(frame.writeStream.outputMode(mode), sink, mode)
+        frame, sink, mode = query_output(self._pipeline, self._compiled, planned)
+        writer = _with_sink(frame.writeStream.outputMode(mode), sink, mode)
         writer = writer.queryName(planned.name).option(
             "checkpointLocation", f"{self._checkpoints}/{planned.key}"
         )
@@ -84,7 +86,7 @@ class SparkQuery:
         return self._query.isActive
 
     def is_starting(self) -> bool:
-        return bool(self._query.status["message"] == _OPENS_SOURCES)
+        return bool(self._query.status["message"] == _OPENING_SOURCES)
 
     def failure(self) -> str | None:
         error = self._query.exception()
@@ -111,7 +113,7 @@ class ProgressListener(StreamingQueryListener):
         self._monitor = monitor
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's names
-        self._monitor.progressed(progress.from_json(event.progress.json))
+        self._monitor.record_batch(progress.from_json(event.progress.json))
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
         """The supervisor started the query."""

@@ -15,7 +15,7 @@ from penstock.spark.pipeline.core.queries import PlannedQuery, Round
 from penstock.spark.pipeline.progress import status
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.run.failures import is_stop, reason_of
+from penstock.spark.pipeline.run.failures import is_expectation_stop, reason_of
 
 _ROUNDS_MAX = 1_000  # of queries that feed each other; more is a loop
 _FINISH_BATCH_TIMEOUT_MS = 60_000
@@ -52,7 +52,7 @@ class RunningQuery(Protocol):
 Starter = Callable[[PlannedQuery], RunningQuery]
 
 
-class _Kept:
+class _SupervisedQuery:
     def __init__(self, planned: PlannedQuery) -> None:
         self.planned = planned
         self.running: RunningQuery | None = None
@@ -88,13 +88,13 @@ class Supervisor:
 
     def run(self, queries: Sequence[PlannedQuery]) -> None:
         """Keep the queries running until a stop is requested, or until all are given up."""
-        kept = [_Kept(planned) for planned in queries]
-        self._launch_all(kept)
-        while not self._stopping.is_set() and any(each.given_up is None for each in kept):
-            for each in kept:
+        supervised = [_SupervisedQuery(planned) for planned in queries]
+        self._start_all(supervised)
+        while not self._stopping.is_set() and any(each.given_up is None for each in supervised):
+            for each in supervised:
                 self._check(each, ends_well=False)
             self._pause()
-        self._stop(kept)
+        self._stop(supervised)
 
     # -- once
 
@@ -102,7 +102,7 @@ class Supervisor:
         """Run the rounds in turn; repeat a round of queries that feed each other until it reads nothing new."""
         for round_ in rounds:
             for _ in range(_ROUNDS_MAX):
-                rows = self._finish(round_.queries)
+                rows = self._run_to_end(round_.queries)
                 if self._stopping.is_set() or not round_.repeats or not rows:
                     break
             else:
@@ -111,80 +111,82 @@ class Supervisor:
             if self._stopping.is_set():
                 return
 
-    def _finish(self, queries: Sequence[PlannedQuery]) -> int:
+    def _run_to_end(self, queries: Sequence[PlannedQuery]) -> int:
         """Run queries until each has read all records; return the number of rows."""
-        kept = [_Kept(planned) for planned in queries if planned.name not in self.given_up]
-        names = [each.planned.name for each in kept]
+        supervised = [_SupervisedQuery(planned) for planned in queries if planned.name not in self.given_up]
+        names = [each.planned.name for each in supervised]
         rows_before = self._monitor.rows(names)
-        self._launch_all(kept)
+        self._start_all(supervised)
         while not self._stopping.is_set():
-            for each in kept:
+            for each in supervised:
                 self._check(each, ends_well=True)
-            if not any(each.running is not None or each.restart_at_ms is not None for each in kept):
+            if not any(each.running is not None or each.restart_at_ms is not None for each in supervised):
                 break
             self._pause()
-        self._stop(kept)
+        self._stop(supervised)
         return self._monitor.rows(names) - rows_before
 
     # -- one query
 
-    def _launch_all(self, kept: Sequence[_Kept]) -> None:
+    def _start_all(self, supervised: Sequence[_SupervisedQuery]) -> None:
         """Start a few at a time: Spark allows the Python process of a source only ten seconds to start."""
-        for each in kept:
+        for each in supervised:
             if self._stopping.is_set():
                 return
-            self._launch(each)
+            self._start_query(each)
             deadline_ms = self._now_ms() + _OPEN_TIMEOUT_MS
-            while self._starting(kept) >= _STARTING_MAX and self._now_ms() < deadline_ms:
+            while self._count_starting(supervised) >= _STARTING_MAX and self._now_ms() < deadline_ms:
                 self._pause()
 
-    def _starting(self, kept: Sequence[_Kept]) -> int:
+    def _count_starting(self, supervised: Sequence[_SupervisedQuery]) -> int:
         return sum(
-            1 for each in kept if each.running and each.running.is_active() and each.running.is_starting()
+            1
+            for each in supervised
+            if each.running and each.running.is_active() and each.running.is_starting()
         )
 
-    def _launch(self, kept: _Kept) -> None:
-        kept.restart_at_ms = None
+    def _start_query(self, query: _SupervisedQuery) -> None:
+        query.restart_at_ms = None
         try:
-            kept.running = self._start(kept.planned)
+            query.running = self._start(query.planned)
         except CannotStart as error:
-            self._failed(kept, str(error), is_final=True)
+            self._on_failure(query, str(error), is_final=True)
         except Exception as error:  # noqa: BLE001 - the other queries continue
-            self._failed(kept, str(error), is_final=False)
+            self._on_failure(query, str(error), is_final=False)
         else:
-            self._monitor.changed(kept.planned.name, status.RUNNING)
+            self._monitor.set_state(query.planned.name, status.RUNNING)
 
-    def _check(self, kept: _Kept, *, ends_well: bool) -> None:
-        if kept.restart_at_ms is not None and self._now_ms() >= kept.restart_at_ms:
-            self._launch(kept)
-        running = kept.running
+    def _check(self, query: _SupervisedQuery, *, ends_well: bool) -> None:
+        if query.restart_at_ms is not None and self._now_ms() >= query.restart_at_ms:
+            self._start_query(query)
+        running = query.running
         if running is None or running.is_active():
             return
-        self._take_progress(running)
-        kept.running = None
+        self._record_progress(running)
+        query.running = None
         failure = running.failure()
         if failure is not None:
-            self._failed(kept, failure, is_final=is_stop(failure))
+            self._on_failure(query, failure, is_final=is_expectation_stop(failure))
         elif ends_well:
-            self._monitor.changed(kept.planned.name, status.DONE)
+            self._monitor.set_state(query.planned.name, status.DONE)
         else:  # stopped through Spark, not by this process
-            self._failed(kept, "it was stopped by another process", is_final=False)
+            self._on_failure(query, "it was stopped by another process", is_final=False)
 
-    def _failed(self, kept: _Kept, text: str, *, is_final: bool) -> None:
+    def _on_failure(self, query: _SupervisedQuery, text: str, *, is_final: bool) -> None:
         now_ms = self._now_ms()
-        kept.failures_ms.append(now_ms)
-        name, reason = kept.planned.name, reason_of(text)
+        query.failures_ms.append(now_ms)
+        name, reason = query.planned.name, reason_of(text)
         restart = self._restart
-        recent = sum(now_ms - failure_ms <= restart.within_ms for failure_ms in kept.failures_ms)
+        recent = sum(now_ms - failure_ms <= restart.within_ms for failure_ms in query.failures_ms)
         if is_final or recent > restart.attempts:
-            kept.given_up = reason
-            self._monitor.failed(name, status.FAILED, reason)
+            query.given_up = reason
+            self._monitor.record_failure(name, status.FAILED, reason)
             often = f" (it failed {recent} times in {format_duration(restart.within_ms)})"
             self._give_up(name, reason if is_final else reason + often)
             return
         pause_ms = min(restart.backoff_ms * 2 ** (recent - 1), _PAUSE_MS_MAX)
-        kept.restart_at_ms = now_ms + pause_ms
-        self._monitor.failed(name, status.PAUSED, reason)
+        query.restart_at_ms = now_ms + pause_ms
+        self._monitor.record_failure(name, status.PAUSED, reason)
         again = f"restart {recent} of {restart.attempts} in {pause_ms / 1000:g} s"
         self._report(f"{name} failed: {reason}; {again}")
 
@@ -194,14 +196,14 @@ class Supervisor:
 
     # -- the end
 
-    def _stop(self, kept: Sequence[_Kept]) -> None:
+    def _stop(self, supervised: Sequence[_SupervisedQuery]) -> None:
         """Let each query finish its current batch, then stop it."""
         waiting = [
-            (each, each.running, each.running.last_batch()) for each in kept if each.running is not None
+            (each, each.running, each.running.last_batch()) for each in supervised if each.running is not None
         ]
         deadline_ms = self._now_ms() + _FINISH_BATCH_TIMEOUT_MS
         while waiting:
-            still = []
+            unfinished = []
             for each, running, batch in waiting:
                 if not (
                     not running.is_active()
@@ -209,20 +211,20 @@ class Supervisor:
                     or running.last_batch() != batch
                     or self._now_ms() >= deadline_ms
                 ):
-                    still.append((each, running, batch))
+                    unfinished.append((each, running, batch))
                     continue
                 running.stop()
-                self._take_progress(running)
+                self._record_progress(running)
                 each.running = None
-                self._monitor.changed(each.planned.name, status.STOPPED)
-            waiting = still
+                self._monitor.set_state(each.planned.name, status.STOPPED)
+            waiting = unfinished
             if waiting:
                 self._pause()
-        for each in kept:
+        for each in supervised:
             if each.restart_at_ms is not None:
-                self._monitor.changed(each.planned.name, status.STOPPED)
+                self._monitor.set_state(each.planned.name, status.STOPPED)
 
-    def _take_progress(self, running: RunningQuery) -> None:
+    def _record_progress(self, running: RunningQuery) -> None:
         """Record batches that the listener may have missed."""
         for progress in running.progress():
-            self._monitor.progressed(progress)
+            self._monitor.record_batch(progress)

@@ -67,26 +67,26 @@ def topic_problems(pipeline: Pipeline, partitions: Mapping[str, int]) -> list[Pr
     written = topics_written(pipeline, plan_queries(pipeline))
     return [
         *missing_inputs(pipeline, sorted(partitions), written),
-        *_empty_patterns(pipeline, partitions),
-        *_other_partitions(pipeline, partitions),
+        *_unmatched_pattern_warnings(pipeline, partitions),
+        *_partition_count_warnings(pipeline, partitions),
     ]
 
 
-def _empty_patterns(pipeline: Pipeline, partitions: Mapping[str, int]) -> Iterator[Problem]:
+def _unmatched_pattern_warnings(pipeline: Pipeline, partitions: Mapping[str, int]) -> Iterator[Problem]:
     for source in pipeline.sources:
         if isinstance(source, TopicSource) and source.pattern and not any(map(source.reads, partitions)):
             yield warning(source.line, f"source {source.name}: no topic matches `{source.pattern}` yet")
 
 
-def _other_partitions(pipeline: Pipeline, partitions: Mapping[str, int]) -> Iterator[Problem]:
+def _partition_count_warnings(pipeline: Pipeline, partitions: Mapping[str, int]) -> Iterator[Problem]:
     for output in pipeline.outputs:
         target = output.target
         if not isinstance(target, TopicTarget) or target.partitions is None:
             continue
-        there = partitions.get(target.topic)
-        if there is not None and there != target.partitions:
+        existing = partitions.get(target.topic)
+        if existing is not None and existing != target.partitions:
             yield warning(
                 target.line,
-                f"output {output.name}: topic {target.topic} has {there} partition(s) already, not "
+                f"output {output.name}: topic {target.topic} has {existing} partition(s) already, not "
                 f"{target.partitions}: `partitions` is only for topics that are missing",
             )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from penstock.spark.pipeline.core.problems import words_of
+from penstock.spark.pipeline.core.problems import choices_of
 from penstock.spark.pipeline.yaml.section import Section
 
 _S = TypeVar("_S", bound=msgspec.Struct)
@@ -32,11 +32,11 @@ def read_fields(section: Section, kind: type[msgspec.Struct], skip: Any = ()) ->
 def read_field(section: Section, field: msgspec.structs.FieldInfo, hint: Any, key: str = "") -> Any:
     """Read one field from `key`, by default from its own name. None: use the default."""
     key = key or key_of(field.name)
-    kind, required = _plain(hint), field.required
+    kind, required = _base_type(hint), field.required
     if field.name.endswith("_ms"):
         found: Any = section.duration_ms(key, required=required)
         return 0 if found is None and required else found
-    if choices := words_of(hint):
+    if choices := choices_of(hint):
         return section.choice(key, choices)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         word = section.choice(key, [each.value for each in kind])
@@ -47,7 +47,7 @@ def read_field(section: Section, field: msgspec.structs.FieldInfo, hint: Any, ke
     if kind is bool:
         return section.flag(key)
     if kind is int:
-        return section.integer(key, at_least=_least(hint))
+        return section.integer(key, minimum=_minimum(hint))
     if get_origin(kind) is tuple:
         return section.texts(key, required=required) if required or section.has(key) else None
     if get_origin(kind) is dict:
@@ -66,7 +66,7 @@ def read_value(section: Section, key: str, kind: type[msgspec.Struct], field: st
     return read_field(section, info, get_type_hints(kind, include_extras=True)[field], key)
 
 
-def _plain(hint: Any) -> Any:
+def _base_type(hint: Any) -> Any:
     """The type without its annotations and without None; of a union, the first member."""
     while get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
@@ -76,6 +76,6 @@ def _plain(hint: Any) -> Any:
     return members[0]
 
 
-def _least(hint: Any) -> int:
+def _minimum(hint: Any) -> int:
     metas = [each for each in get_args(hint) if isinstance(each, msgspec.Meta)]
     return int(metas[0].ge or 0) if metas else 1

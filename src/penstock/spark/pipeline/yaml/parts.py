@@ -31,7 +31,7 @@ _ONLY_TABLES = "is for tables, and this source is a topic: remove it"
 
 
 def read_source(name: str, section: Section) -> Source | None:
-    kind = section.one_of(("topic", "topics", "pattern", "table"))
+    kind = section.exactly_one_of(("topic", "topics", "pattern", "table"))
     if kind is None:
         return None
     if kind == "table":
@@ -62,10 +62,10 @@ def _read_decoder(section: Section) -> Decoder:
         name = section.choice("decode", tuple(DECODERS)) or RawDecoder.kind
         if not DECODERS[name].needs_settings:
             return DECODERS[name](line=fallback.line)
-        section.note_at("decode", f"needs settings: write `decode: {{{name}: {{…}}}}`")
+        section.add_problem_at("decode", f"needs settings: write `decode: {{{name}: {{…}}}}`")
         return fallback
     outer = section.section_of(node, "decode")
-    found = outer.one_of(tuple(DECODERS))
+    found = outer.exactly_one_of(tuple(DECODERS))
     outer.refuse_unknown()
     if found is None:
         return fallback
@@ -96,7 +96,7 @@ def _read_expectations(section: Section) -> tuple[Expectation, ...]:
 
 def read_step(name: str, section: Section) -> Step | None:
     """Read a step. The inputs of SQL are found in its text later, when all names are known."""
-    kind = section.one_of(tuple(_OPERATIONS))
+    kind = section.exactly_one_of(tuple(_OPERATIONS))
     inputs = section.texts("from")
     common = read_fields(section, Step, skip=("name", "inputs", "operation", "expectations"))
     expectations = _read_expectations(section)
@@ -105,10 +105,10 @@ def read_step(name: str, section: Section) -> Step | None:
         return None
     if kind == SqlStep.kind:
         if inputs:
-            section.note_at("from", "is not for `sql`, whose inputs are found in its text: remove it")
+            section.add_problem_at("from", "is not for `sql`, whose inputs are found in its text: remove it")
         inputs = ()
     elif not inputs and not section.has("from"):
-        section.note(f"`from` is missing: say what the {kind} step reads")
+        section.add_problem(f"`from` is missing: say what the {kind} step reads")
     operation = _read_operation(section, _OPERATIONS[kind])
     return Step(
         line=section.line, name=name, inputs=inputs, operation=operation, expectations=expectations, **common
@@ -130,7 +130,7 @@ def _read_operation(section: Section, kind: type[Operation]) -> Operation:
 
 
 def read_output(name: str, section: Section) -> Output | None:
-    kind = section.one_of(tuple(TARGETS))
+    kind = section.exactly_one_of(tuple(TARGETS))
     input_name = section.required_text("from")
     common = read_fields(section, Output, skip=("name", "input", "target"))
     if kind is None:
@@ -153,5 +153,5 @@ def _read_target(section: Section, kind: type[Target]) -> Target:
     if kind.main:
         values[kind.main] = read_value(section, kind.kind, kind, kind.main)
     elif node is not None and not is_null(node) and section.flag(kind.kind) is False:
-        section.note_at(kind.kind, "must be `true`: remove the output if it is not wanted")
+        section.add_problem_at(kind.kind, "must be `true`: remove the output if it is not wanted")
     return kind(line=section.line_at(kind.kind), **values)

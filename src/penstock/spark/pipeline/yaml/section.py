@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from penstock.spark.durations import parse_duration_ms
-from penstock.spark.pipeline.core.problems import Problem, did_you_mean, error, not_one_of
+from penstock.spark.pipeline.core.problems import Problem, did_you_mean, error, invalid_choice
 from penstock.spark.pipeline.yaml.environment import substitute
 
 _NULLS = ("", "~", "null", "Null", "NULL")
@@ -31,19 +31,19 @@ class Reading(msgspec.Struct, frozen=True):
 class Section:
     """A mapping of the file. `what` names it in messages: `step paid`, `source orders: decode`."""
 
-    __slots__ = ("_asked", "_entries", "_is_mapping", "_reading", "line", "what")
+    __slots__ = ("_entries", "_is_mapping", "_known_keys", "_reading", "line", "what")
 
     def __init__(self, reading: Reading, node: yaml.Node, what: str, line: int = 0) -> None:
         self._reading = reading
         self.what = what
         self.line = line or line_of(node)
-        self._asked: dict[str, None] = {}
+        self._known_keys: dict[str, None] = {}
         self._entries: dict[str, tuple[yaml.Node, yaml.Node]] = {}
         self._is_mapping = True
         if isinstance(node, yaml.MappingNode):
             self._entries = self._read_entries(node, 0)
         else:
-            self.note(f"must be a mapping (`key: value` lines), not {kind_of(node)}")
+            self.add_problem(f"must be a mapping (`key: value` lines), not {kind_of(node)}")
             self._is_mapping = False  # report this once, not every missing key
 
     def _read_entries(self, node: yaml.MappingNode, depth: int) -> dict[str, tuple[yaml.Node, yaml.Node]]:
@@ -52,17 +52,19 @@ class Section:
         for key_node, value_node in node.value:
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
             if key is None:
-                self.note("a key must be a plain word", line_of(key_node))
+                self.add_problem("a key must be a plain word", line_of(key_node))
             elif key == "<<" and depth < _MERGE_DEPTH_MAX:
                 nodes = value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
                 for each in nodes:
                     if isinstance(each, yaml.MappingNode):
                         merged = self._read_entries(each, depth + 1) | merged
                     else:
-                        self.note("`<<` merges mappings only", line_of(key_node))
+                        self.add_problem("`<<` merges mappings only", line_of(key_node))
             elif key in own:
                 first = line_of(own[key][0])
-                self.note(f"`{key}` is here twice (first on line {first}): keep one", line_of(key_node))
+                self.add_problem(
+                    f"`{key}` is here twice (first on line {first}): keep one", line_of(key_node)
+                )
             else:
                 own[key] = (key_node, value_node)
         return merged | own
@@ -74,7 +76,7 @@ class Section:
 
     def has(self, key: str) -> bool:
         """Say whether the key is present; it counts as a known key from now on."""
-        self._asked[key] = None
+        self._known_keys[key] = None
         return key in self._entries
 
     def node(self, key: str, *, required: bool = False) -> yaml.Node | None:
@@ -82,47 +84,47 @@ class Section:
         if self.has(key):
             return self._entries[key][1]
         if required:
-            self.note(f"`{key}` is missing")
+            self.add_problem(f"`{key}` is missing")
         return None
 
     def line_at(self, key: str) -> int:
         return line_of(self._entries[key][0]) if key in self._entries else self.line
 
-    def note(self, message: str, line: int = 0) -> None:
+    def add_problem(self, message: str, line: int = 0) -> None:
         if self._is_mapping:
             self._reading.problems.append(error(line or self.line, f"{self.what}: {message}"))
 
-    def note_at(self, key: str, message: str) -> None:
-        self.note(f"`{key}` {message}", self.line_at(key))
+    def add_problem_at(self, key: str, message: str) -> None:
+        self.add_problem(f"`{key}` {message}", self.line_at(key))
 
     def refuse_unknown(self, misplaced: Mapping[str, str] | None = None) -> None:
         """Note unknown keys. `misplaced` has the messages for keys that are known elsewhere."""
         for key in self._entries:
-            if key in self._asked or key.startswith("x-"):
+            if key in self._known_keys or key.startswith("x-"):
                 continue
             if misplaced and key in misplaced:
-                self.note_at(key, misplaced[key])
+                self.add_problem_at(key, misplaced[key])
                 continue
             if is_null(self._entries[key][1]) and " " in key:  # {sql: SELECT a, b FROM t} is cut at its comma
-                self.note(
+                self.add_problem(
                     f"`{key}` is cut off: inside {{…}} a text with commas needs quotes", self.line_at(key)
                 )
                 continue
-            hint = did_you_mean(key, self._asked)
-            known = hint or f": known here are {', '.join(f'`{name}`' for name in self._asked)}"
-            self.note(f"unknown key `{key}`{known}", self.line_at(key))
+            hint = did_you_mean(key, self._known_keys)
+            known = hint or f": known here are {', '.join(f'`{name}`' for name in self._known_keys)}"
+            self.add_problem(f"unknown key `{key}`{known}", self.line_at(key))
 
-    def one_of(self, keys: Sequence[str]) -> str | None:
+    def exactly_one_of(self, keys: Sequence[str]) -> str | None:
         """Return the one of these keys that is present; note a problem if there are none or several."""
-        there = sorted((key for key in keys if self.has(key)), key=self.line_at)
-        if len(there) == 1:
-            return there[0]
+        present = sorted((key for key in keys if self.has(key)), key=self.line_at)
+        if len(present) == 1:
+            return present[0]
         listed = f"{', '.join(f'`{key}`' for key in keys[:-1])} or `{keys[-1]}`"
-        if there:
-            both = " and ".join(f"`{key}`" for key in there)
-            self.note(f"has {both}: keep exactly one of {listed}", self.line_at(there[1]))
+        if present:
+            both = " and ".join(f"`{key}`" for key in present)
+            self.add_problem(f"has {both}: keep exactly one of {listed}", self.line_at(present[1]))
         else:
-            self.note(f"needs exactly one of {listed}")
+            self.add_problem(f"needs exactly one of {listed}")
         return None
 
     # -- values
@@ -134,14 +136,14 @@ class Section:
     def text_of(self, node: yaml.Node, key: str) -> str:
         """Return the text of a scalar with its variables filled in; numbers and booleans as they were written."""
         if not isinstance(node, yaml.ScalarNode):
-            self.note(f"`{key}` must be text, not {kind_of(node)}", line_of(node))
+            self.add_problem(f"`{key}` must be text, not {kind_of(node)}", line_of(node))
             return ""
         if is_null(node):
-            self.note(f"`{key}` has no value: write one, or remove the key", line_of(node))
+            self.add_problem(f"`{key}` has no value: write one, or remove the key", line_of(node))
             return ""
         text, wrong = substitute(node.value, self._reading.environment)
         for message in wrong:
-            self.note(f"`{key}`: {message}", line_of(node))
+            self.add_problem(f"`{key}`: {message}", line_of(node))
         return text
 
     def required_text(self, key: str) -> str:
@@ -150,16 +152,16 @@ class Section:
     def choice(self, key: str, choices: Sequence[str]) -> str | None:
         text = self.text(key)
         if text and text not in choices:
-            self.note_at(key, not_one_of(text, choices))
+            self.add_problem_at(key, invalid_choice(text, choices))
             return None
         return text or None
 
-    def integer(self, key: str, *, at_least: int = 1) -> int | None:
+    def integer(self, key: str, *, minimum: int = 1) -> int | None:
         text = self.text(key)
         if not text:
             return None
-        if not _INTEGER.fullmatch(text) or int(text) < at_least:
-            self.note_at(key, f"must be a whole number of at least {at_least}, not `{text}`")
+        if not _INTEGER.fullmatch(text) or int(text) < minimum:
+            self.add_problem_at(key, f"must be a whole number of at least {minimum}, not `{text}`")
             return None
         return int(text)
 
@@ -168,7 +170,7 @@ class Section:
         if not text:
             return None
         if text.lower() not in {"true", "false"}:
-            self.note_at(key, f"must be `true` or `false`, not `{text}`")
+            self.add_problem_at(key, f"must be `true` or `false`, not `{text}`")
         return text.lower() == "true"
 
     def duration_ms(self, key: str, *, required: bool = False) -> int | None:
@@ -178,7 +180,7 @@ class Section:
         try:
             return parse_duration_ms(text)
         except ValueError as wrong:
-            self.note(f"`{key}`: {wrong}", self.line_at(key))
+            self.add_problem(f"`{key}`: {wrong}", self.line_at(key))
             return None
 
     def texts(self, key: str, *, required: bool = False) -> tuple[str, ...]:
@@ -190,7 +192,7 @@ class Section:
             return tuple(self.text_of(item, key) for item in node.value)
         if isinstance(node, yaml.ScalarNode):
             return (self.text_of(node, key),)
-        self.note(f"`{key}` must be a list, not {kind_of(node)}", line_of(node))
+        self.add_problem(f"`{key}` must be a list, not {kind_of(node)}", line_of(node))
         return ()
 
     def items(self, key: str) -> list[yaml.Node]:
@@ -199,7 +201,7 @@ class Section:
             return []
         if isinstance(node, yaml.SequenceNode):
             return list(node.value)
-        self.note_at(key, f"must be a list (lines that begin with `-`), not {kind_of(node)}")
+        self.add_problem_at(key, f"must be a list (lines that begin with `-`), not {kind_of(node)}")
         return []
 
     def mapping(self, key: str, key_type: type = str) -> dict[Any, str]:
@@ -209,7 +211,7 @@ class Section:
         for name in inner.names() if inner is not None else ():
             assert inner is not None
             if key_type is int and not name.isdecimal():
-                inner.note_at(name, "must be a number")
+                inner.add_problem_at(name, "must be a number")
             else:
                 found[key_type(name)] = inner.required_text(name)
         return found

@@ -13,13 +13,13 @@ from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code 
 
 from penstock.spark.decode.json.types import EPOCH_MS_COMMENT, column_type, comment_of, value_type
 
-_FAULTS_MAX = 3
+_MISMATCHES_MAX = 3
 _TEXT_LENGTH_MAX = 60
 _OUT_OF_RANGE = ("<=", ">=", "out of range")  # in messages of msgspec
 _FOUND = {"n": "null", "t": "boolean true", "f": "boolean false", "{": "an object", "[": "an array"}
 
 
-def explain(value: bytes, schema: T.StructType, otherwise: str) -> str:
+def explain_mismatch(value: bytes, schema: T.StructType, otherwise: str) -> str:
     """Return the reason of a reject; `otherwise` is the decoder's own message, if nothing is found here."""
     text = value.strip()
     if not text:
@@ -27,8 +27,8 @@ def explain(value: bytes, schema: T.StructType, otherwise: str) -> str:
     try:
         document = json.loads(value.decode(), parse_constant=_refuse_constant)
         if not isinstance(document, dict):
-            return f"expected an object, found {_found(text)}"
-        faults = "; ".join(itertools.islice(_struct_faults(text, schema, ""), _FAULTS_MAX))
+            return f"expected an object, found {_describe_value(text)}"
+        mismatches = "; ".join(itertools.islice(_struct_mismatches(text, schema, ""), _MISMATCHES_MAX))
     except UnicodeDecodeError as error:
         return f"invalid UTF-8 at byte {error.start}"
     except json.JSONDecodeError as error:
@@ -39,7 +39,7 @@ def explain(value: bytes, schema: T.StructType, otherwise: str) -> str:
         return f"not JSON: {error}"
     except RecursionError:
         return "not JSON that can be read: nested too deeply"
-    return faults or f"does not fit the schema: {otherwise}"
+    return mismatches or f"does not fit the schema: {otherwise}"
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -52,7 +52,7 @@ def _syntax(error: json.JSONDecodeError) -> str:
     return error.msg[:1].lower() + error.msg[1:].partition(":")[0]
 
 
-def _struct_faults(text: bytes, schema: T.StructType, prefix: str) -> Iterator[str]:
+def _struct_mismatches(text: bytes, schema: T.StructType, prefix: str) -> Iterator[str]:
     values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     for field in schema.fields:
         path, value = prefix + field.name, bytes(values.get(field.name, b"null"))
@@ -60,40 +60,42 @@ def _struct_faults(text: bytes, schema: T.StructType, prefix: str) -> Iterator[s
             if not field.nullable:
                 yield f"{path}: required, but {'null' if field.name in values else 'missing'}"
         elif prefix or (comment := comment_of(field)) is None:
-            yield from _faults(value, field.dataType, path)
-        elif comment == EPOCH_MS_COMMENT and _refusal(value, column_type(field)) is not None:
+            yield from _mismatches(value, field.dataType, path)
+        elif comment == EPOCH_MS_COMMENT and _decode_error(value, column_type(field)) is not None:
             if value.lstrip(b"-").isdigit():
                 yield f"{path}: {_short(value)} is out of range for milliseconds since 1970"
             else:
-                yield from _faults(value, field.dataType, path)
+                yield from _mismatches(value, field.dataType, path)
 
 
-def _faults(value: bytes, kind: T.DataType, path: str) -> Iterator[str]:
+def _mismatches(value: bytes, kind: T.DataType, path: str) -> Iterator[str]:
     if isinstance(kind, T.StructType) and value[:1] == b"{":
-        yield from _struct_faults(value, kind, f"{path}.")
+        yield from _struct_mismatches(value, kind, f"{path}.")
     elif isinstance(kind, T.ArrayType) and value[:1] == b"[":
         for at, each in enumerate(msgspec.json.decode(value, type=list[msgspec.Raw])):
-            yield from _element_faults(each, kind.elementType, f"{path}[{at}]", nullable=kind.containsNull)
+            yield from _element_mismatches(
+                each, kind.elementType, f"{path}[{at}]", nullable=kind.containsNull
+            )
     elif isinstance(kind, T.MapType) and value[:1] == b"{":
         for key, each in msgspec.json.decode(value, type=dict[str, msgspec.Raw]).items():
             inner = f"{path}[{_short(json.dumps(key, ensure_ascii=False).encode())}]"
-            yield from _element_faults(each, kind.valueType, inner, nullable=kind.valueContainsNull)
-    elif (wrong := _refusal(value, value_type(kind, path))) is not None:
+            yield from _element_mismatches(each, kind.valueType, inner, nullable=kind.valueContainsNull)
+    elif (wrong := _decode_error(value, value_type(kind, path))) is not None:
         if any(each in wrong for each in _OUT_OF_RANGE):
-            yield f"{path}: {_short(value)} is out of range for {_name(kind)}"
+            yield f"{path}: {_short(value)} is out of range for {_type_name(kind)}"
         else:
-            yield f"{path}: expected {_name(kind)}, found {_found(value)}"
+            yield f"{path}: expected {_type_name(kind)}, found {_describe_value(value)}"
 
 
-def _element_faults(raw: msgspec.Raw, kind: T.DataType, path: str, *, nullable: bool) -> Iterator[str]:
+def _element_mismatches(raw: msgspec.Raw, kind: T.DataType, path: str, *, nullable: bool) -> Iterator[str]:
     value = bytes(raw)
     if value != b"null":
-        yield from _faults(value, kind, path)
+        yield from _mismatches(value, kind, path)
     elif not nullable:
         yield f"{path}: required, but null"
 
 
-def _refusal(value: bytes, kind: Any) -> str | None:
+def _decode_error(value: bytes, kind: Any) -> str | None:
     """Return the decoder's message about a single value, if it does not accept it."""
     try:
         msgspec.json.decode(value, type=kind)
@@ -102,11 +104,11 @@ def _refusal(value: bytes, kind: Any) -> str | None:
     return None
 
 
-def _name(kind: T.DataType) -> str:
+def _type_name(kind: T.DataType) -> str:
     return "base64 text" if isinstance(kind, T.BinaryType) else kind.simpleString().partition("<")[0]
 
 
-def _found(value: bytes) -> str:
+def _describe_value(value: bytes) -> str:
     first = value[:1].decode()
     kind = "string" if first == '"' else "number"
     return _FOUND.get(first) or f"{kind} {_short(value)}"

@@ -10,10 +10,10 @@ import pyiceberg.expressions as ice
 from pyiceberg.io.pyarrow import ArrowScan
 
 from penstock.spark.lake.conditions import Condition, Operator
-from penstock.spark.lake.shares import SHARE_BYTES, packed
+from penstock.spark.lake.splits import SPLIT_BYTES, pack
 
 
-class IcebergShare(msgspec.Struct, frozen=True, kw_only=True):
+class IcebergSplit(msgspec.Struct, frozen=True, kw_only=True):
     """Files that pyiceberg reads: by field ids or name mapping, and without deleted rows."""
 
     metadata: Any
@@ -29,10 +29,10 @@ class IcebergShare(msgspec.Struct, frozen=True, kw_only=True):
                 yield batch.select(wanted.names).cast(wanted)
 
 
-def iceberg_shares(table: Any, tasks: Iterable[Any], schema: pa.Schema) -> Iterator[IcebergShare]:
+def iceberg_splits(table: Any, tasks: Iterable[Any], schema: pa.Schema) -> Iterator[IcebergSplit]:
     """Group the files of the tasks. `schema` is the table's stored schema."""
-    for group in packed(tasks, lambda task: int(task.file.file_size_in_bytes), SHARE_BYTES):
-        yield IcebergShare(metadata=table.metadata, io=table.io, tasks=group, schema=schema)
+    for group in pack(tasks, lambda task: int(task.file.file_size_in_bytes), SPLIT_BYTES):
+        yield IcebergSplit(metadata=table.metadata, io=table.io, tasks=group, schema=schema)
 
 
 def row_filter(conditions: Sequence[Condition]) -> Any:

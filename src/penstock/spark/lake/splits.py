@@ -7,13 +7,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-SHARE_BYTES = 128 << 20  # Spark's own default for files (spark.sql.files.maxPartitionBytes)
+SPLIT_BYTES = 128 << 20  # Spark's own default for files (spark.sql.files.maxPartitionBytes)
 _BATCH_ROWS_MAX = 10_000  # Spark's own default (spark.sql.execution.arrow.maxRecordsPerBatch)
 
 T = TypeVar("T")
 
 
-def packed(items: Iterable[T], size_of: Callable[[T], int], limit_bytes: int) -> list[list[T]]:
+def pack(items: Iterable[T], size_of: Callable[[T], int], limit_bytes: int) -> list[list[T]]:
     """Group items in order, up to `limit_bytes` each; a larger item forms a separate group."""
     groups: list[list[T]] = []
     room = 0
@@ -27,7 +27,7 @@ def packed(items: Iterable[T], size_of: Callable[[T], int], limit_bytes: int) ->
     return groups
 
 
-class DatasetShare(msgspec.Struct, frozen=True, kw_only=True):
+class DatasetSplit(msgspec.Struct, frozen=True, kw_only=True):
     """Fragments of an Arrow dataset, with their partition values; old ones may lack columns."""
 
     fragments: list[ds.FileFragment]
@@ -48,15 +48,15 @@ class DatasetShare(msgspec.Struct, frozen=True, kw_only=True):
                 yield batch.cast(wanted)
 
 
-def dataset_shares(
+def dataset_splits(
     dataset: ds.Dataset, predicate: ds.Expression | None, schema: pa.Schema
-) -> list[DatasetShare]:
+) -> list[DatasetSplit]:
     """Split the files that may have rows for which the predicate is true."""
     fragments = dataset.get_fragments(filter=predicate)
     files = [fragment for fragment in fragments if isinstance(fragment, ds.FileFragment)]
     return [
-        DatasetShare(fragments=group, schema=schema, predicate=predicate)
-        for group in packed(files, _size, SHARE_BYTES)
+        DatasetSplit(fragments=group, schema=schema, predicate=predicate)
+        for group in pack(files, _size, SPLIT_BYTES)
     ]
 
 

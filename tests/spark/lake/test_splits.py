@@ -1,8 +1,8 @@
-from penstock.spark.lake.shares import packed
+from penstock.spark.lake.splits import pack
 
 
 def sizes(*given: int, limit: int = 10) -> list[list[int]]:
-    return packed(given, lambda size: size, limit)
+    return pack(given, lambda size: size, limit)
 
 
 def test_small_files_share_a_task_up_to_the_limit() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.batch import BatchDecoder
-from penstock.spark.decode.json.rows import JsonRows
+from penstock.spark.decode.json.rows import JsonRowDecoder
 
 SIMPLE: list[T.DataType] = [
     T.ByteType(),
@@ -65,7 +65,7 @@ VALUES = st.recursive(
 @example(T.TimestampType(), True, "2000-01-01T23:59:60Z")
 @example(T.BinaryType(), True, "YQ")
 def test_every_reject_has_a_reason_of_its_own(kind: T.DataType, may_be_null: bool, value: Any) -> None:
-    rows = JsonRows(T.StructType().add("column", kind, may_be_null))
+    rows = JsonRowDecoder(T.StructType().add("column", kind, may_be_null))
     data = json.dumps({"column": value}).encode()
     (column,), (error,), _ = BatchDecoder(rows).decode([data])
     assert len(column) == 1
@@ -84,7 +84,7 @@ def test_every_reject_has_a_reason_of_its_own(kind: T.DataType, may_be_null: boo
     | VALUES.map(lambda v: json.dumps(v).encode())
 )
 def test_any_bytes_are_a_row_or_a_reject(data: bytes) -> None:
-    rows = JsonRows(T.StructType().add("a", T.StringType(), nullable=False))
+    rows = JsonRowDecoder(T.StructType().add("a", T.StringType(), nullable=False))
     (column,), (error,), _ = BatchDecoder(rows).decode([data])
     assert (error is None) == (column.to_pylist()[0] is not None)
     assert error is None or "does not fit the schema" not in error
