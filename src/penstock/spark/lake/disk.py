@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import uuid
 from collections.abc import Iterator
 
 
@@ -19,7 +20,7 @@ class Disk:
     def write(self, path: str, content: bytes) -> None:
         """Replace a file atomically."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        temporary = f"{path}.{os.getpid()}.tmp"
+        temporary = f"{path}.{uuid.uuid4()}.tmp"
         with open(temporary, "wb") as file:
             file.write(content)
             file.flush()
