@@ -22,7 +22,7 @@ from penstock.spark.java import Java, bundled_java_home, cache_directory, find_j
 from penstock.spark.launch import launch_session, session_settings
 
 _DUMP_TIMEOUT_SECONDS = 120.0
-# The user need not hear about an archive that does not fit.
+# Do not warn the user about an archive that does not fit.
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
@@ -98,7 +98,7 @@ def _load_classes(java: Java, jvm_options: tuple[str, ...], directory: str) -> N
 def main() -> int:
     cache = cache_directory(os.environ)
     made = make_archive(find_java(os.environ, cache, bundled_java_home()), cache)
-    print(made or "this Java writes no archive of classes: Spark starts without")  # noqa: T201 - a command's output
+    print(made or "This Java cannot write a class archive. Spark starts without one, more slowly.")  # noqa: T201 - a command's output
     return 0
 
 

@@ -17,10 +17,7 @@ from penstock.spark.options import Options
 
 
 class PenstockDataSource(DataSource):
-    """Created in every process that plans or runs a part of a query; holds only its options.
-
-    Source and sink are imported on use: a query that only reads does not load the sink.
-    """
+    """Imports source and sink on use: a query that only reads does not load the sink."""
 
     @classmethod
     def name(cls) -> str:

@@ -11,7 +11,7 @@ Penstock adds, all text in UTF-8:
     dlq.offset
     dlq.timestamp   and its time, in milliseconds since 1970
 
-So a replay is a copy without these headers. A row that has no record any more when a step rejects it, such as an
+So a replay is a copy without these headers. A row that no longer has a record when a step rejects it, such as an
 aggregate, is written as JSON, without a key and without the last four headers; it cannot be replayed.
 """
 

@@ -38,7 +38,7 @@ _LENIENT_MAJOR = 17
 _WRAPPER = """#!/bin/sh
 exec {python} -IS {script} "$@"
 """
-_WRAPPER_SCRIPT = '''"""Runs Java without what keeps it from running Spark; written by penstock.spark.java."""
+_WRAPPER_SCRIPT = '''"""Runs Java for Spark. Written by penstock.spark.java."""
 import os
 import sys
 
@@ -65,11 +65,11 @@ os.execv(JAVA, [JAVA, *arguments])
 
 
 class SparkDidNotStart(Exception):
-    """The session did not start; the message says why, and what to do."""
+    """The message says why, and what to do."""
 
 
 class JavaNotFound(SparkDidNotStart):
-    """There is no Java that Spark can run on; the message says what was tried and what to install."""
+    """The message says what was tried and what to install."""
 
 
 class Java(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
-"""Starts Spark's JVM with given settings, and a session in it.
+"""Starts Spark's JVM and a session in it.
 
-The JVM is launched here rather than by the session builder, so that its standard error goes to the log. Its standard
-output is kept: Spark's console sink prints there.
+The session builder is not used for this, because the JVM's standard error has to go to the log. Its standard output
+is kept: Spark's console sink prints there.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ COMMON_SETTINGS = MappingProxyType(
         "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     }
 )
-# A Python worker that a busy machine starts slowly is no failure; Spark gives up after 15 s by default.
+# On a busy machine a Python worker may need longer to start than Spark's default of 15 s.
 _WORKER_TIMEOUT = MappingProxyType({"spark.python.authenticate.socketTimeout": "120s"})
 _QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})
 _LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
@@ -76,7 +76,7 @@ def worker_python(settings: Mapping[str, str], environ: Mapping[str, str]) -> st
 def launch_session(java: Java, settings: Mapping[str, str], *, log_path: str | None) -> SparkSession:
     """Start a JVM with these settings, unless this process has one, and a session in it."""
     if log_path is not None:
-        # PySpark prints each error that it raises as JSON too.
+        # PySpark also prints each error as JSON.
         PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     os.environ["JAVA_HOME"] = java.home
     os.environ["PYSPARK_PYTHON"] = worker_python(settings, os.environ)
@@ -106,12 +106,12 @@ def _launch_jvm(conf: SparkConf, log_path: str | None) -> Any:
             return launch(conf, {"stderr": log})
         except PySparkRuntimeError:
             reason = _read_from(log_path, begin) if log_path is not None else "see above"
-            raise SparkDidNotStart(f"Spark's JVM ended as it started: {reason}") from None
+            raise SparkDidNotStart(f"Spark's JVM exited before it was ready: {reason}") from None
 
 
 @contextlib.contextmanager
 def _worker_pythonpath() -> Iterator[None]:
-    """Set the PYTHONPATH with which workers start sooner (`worker_site`), for a JVM that starts meanwhile."""
+    """Set the PYTHONPATH with which workers start sooner (`worker_site`), while the JVM starts."""
     given = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_WORKER_SITE, given)))
     try:

@@ -1,8 +1,7 @@
-"""Options of the data sources, as a person wrote them after `.option(...)`.
+"""Options of the data sources, as given by `.option(...)`.
 
-Spark passes names in lower case, so case is ignored, and so are underscores: `merge_schema` and `mergeSchema` are one
-option. Errors use the documented spelling. Options under `kafka.` go to
-the client, with Kafka's names, as in Spark's Kafka connector.
+Case and underscores are ignored: `merge_schema` and `mergeSchema` are one option. Options under `kafka.` go to the
+client, with Kafka's names, as in Spark's Kafka connector.
 """
 
 from collections.abc import Mapping, Sequence

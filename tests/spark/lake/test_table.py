@@ -198,7 +198,7 @@ def test_a_column_is_widened_where_the_format_knows_how(table: Table) -> None:
         assert ids(table) == [1, 2**40]
     else:
         with pytest.raises(
-            TableError, match=r"cannot take column id \(int64 in the rows, int32 in the table\)"
+            TableError, match=r"cannot store column id \(int64 in the rows, int32 in the table\)"
         ):
             put(table, rows, wider, merge_schema=True)
     put(table, rows_of(3))

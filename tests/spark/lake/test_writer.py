@@ -141,7 +141,7 @@ def test_a_type_of_spark_that_no_table_has_is_refused_by_name() -> None:
             spark.StructField("void", spark.NullType()),
         ]
     )
-    with pytest.raises(SchemaMismatch, match=r"no table can hold columns? odd"):
+    with pytest.raises(SchemaMismatch, match=r"tables cannot store columns? odd"):
         arrow_schema(schema)
 
 

@@ -131,4 +131,4 @@ def test_a_range_is_backfilled_once(
 
 def test_a_time_that_is_none_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "backfill", str(file), "--from", "yesterday", "--to", "2026-01-01"]) == 2
-    assert "`yesterday` is no time" in capsys.readouterr().err
+    assert "`yesterday` is not a time" in capsys.readouterr().err

@@ -28,11 +28,11 @@ def test_a_missing_partition_or_one_that_went_back_or_starts_late_is_a_loss() ->
     ranges, losses = ranges_between({A: 3, B: 5}, {B: 2, C: 4}, {C: 1})
     assert bounds(ranges) == [("c", 1, 4)]
     assert losses == [
-        "a-0 does not exist any more",
-        "b-0 now ends at offset 2, but 5 was reached before",
+        "a-0 no longer exists",
+        "b-0 now ends at offset 2, but was read up to offset 5 before",
         "c-0 is new but starts at offset 1 instead of 0",
     ]
-    assert ranges_between({}, {C: 4}, {}) == ([], ["c-0 does not exist any more"])
+    assert ranges_between({}, {C: 4}, {}) == ([], ["c-0 no longer exists"])
 
 
 def test_a_limit_is_shared_in_proportion_to_what_waits() -> None:

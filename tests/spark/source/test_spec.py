@@ -118,7 +118,7 @@ def test_wrong_and_contradicting_options_are_named(given: dict[str, Any], messag
 
 @pytest.mark.parametrize("name", ["endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"])
 def test_a_stream_has_no_end(name: str) -> None:
-    with pytest.raises(OptionError, match=f"{name} is not for streaming"):
+    with pytest.raises(OptionError, match=f"{name} is for batch queries only"):
         stream(**{name: "1"})
 
 

@@ -130,7 +130,9 @@ def _describe_path(wanted: Descriptor, path: tuple[int, ...]) -> str:
 
 def _columns(message: Descriptor, path: str, outer: tuple[str, ...]) -> T.StructType:
     if message.full_name in outer:
-        raise DecoderError(f"protobuf: {path}: {message.full_name} contains itself, which columns cannot")
+        raise DecoderError(
+            f"protobuf: {path}: {message.full_name} is recursive, which Spark's columns cannot be"
+        )
     columns = T.StructType()
     for field in message.fields:
         columns.add(

@@ -57,7 +57,7 @@ class Disk:
             return []
 
     def modified_ms(self, path: str) -> int:
-        """Return when the file was last written; a very late time if it does not exist any more."""
+        """Return when the file was last written; a very late time if it no longer exists."""
         try:
             return int(os.stat(path).st_mtime * 1000)
         except FileNotFoundError:

@@ -34,7 +34,7 @@ def table_schema(schema: pa.Schema) -> pa.Schema:
     refused = [f"{field.name} ({field.type})" for field in schema if stored[field.name] is None]
     if refused:
         raise SchemaMismatch(
-            f"no table can hold {_list_columns(refused)}: cast to a type that tables have before writing"
+            f"tables cannot store {_list_columns(refused)}: cast to a supported type before writing"
         )
     return pa.schema(
         [pa.field(field.name, kind) for field in schema if (kind := stored[field.name]) is not None]
@@ -67,11 +67,11 @@ def change_for(
     ]
     if refused:
         advice = "cast the rows, or write under another name or to another table"
-        raise SchemaMismatch(f"table {where} cannot take {_list_columns(refused)}: {advice}")
+        raise SchemaMismatch(f"table {where} cannot store {_list_columns(refused)}: {advice}")
     added = [name for name in rows.names if name not in table.names]
     if (added or wider) and not merge_schema:
         requested = [f"{name} ({_type(rows, name)})" for name in (*added, *wider)]
-        advice = "set the option merge_schema=true to let the table change, or do not write it"
+        advice = "set the option merge_schema=true to change the table, or do not write it"
         raise SchemaMismatch(f"table {where} has no {_list_columns(requested)}: {advice}")
     fields = [
         pa.field(field.name, _type(rows, field.name) if field.name in wider else field.type)
@@ -163,7 +163,7 @@ def _refuse_case_conflicts(table: pa.Schema, rows: pa.Schema, where: str) -> Non
     ]
     if conflicts:
         raise SchemaMismatch(
-            f"table {where} cannot take {_list_columns(conflicts)}: use the table's spelling"
+            f"table {where} cannot store {_list_columns(conflicts)}: use the table's spelling"
         )
 
 

@@ -211,4 +211,4 @@ class OptimisticTable(Table):
         raise self._conflict_error()
 
     def _conflict_error(self) -> CommitConflict:
-        return CommitConflict(f"table {self.path} was changed by other writers meanwhile: try again")
+        return CommitConflict(f"table {self.path} was changed by other writers at the same time: try again")

@@ -124,5 +124,5 @@ def arrow_schema(schema: StructType) -> pa.Schema:
         except Exception:  # noqa: BLE001  PySpark has no one class for types it cannot convert
             refused.append(f"{column.name} ({column.dataType.simpleString()})")
     if refused:
-        raise SchemaMismatch(f"no table can hold column {', '.join(refused)}: cast it before writing")
+        raise SchemaMismatch(f"tables cannot store column {', '.join(refused)}: cast it before writing")
     return table_schema(to_arrow_schema(schema, timezone="UTC"))

@@ -14,7 +14,9 @@ def load(path: str, environment: Mapping[str, str] | None = None) -> Pipeline:
     """
     extension = os.path.splitext(path)[1].lower()
     if extension not in {".yaml", ".yml", ".py"}:
-        raise PipelineError(path, [error(0, "is no pipeline file: its name must end in .yaml, .yml or .py")])
+        raise PipelineError(
+            path, [error(0, "is not a pipeline file: its name must end in .yaml, .yml or .py")]
+        )
     # Import only the modules that the form needs.
     if extension == ".py":
         from penstock.spark.pipeline.python.file import read_python  # noqa: PLC0415

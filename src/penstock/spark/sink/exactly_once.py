@@ -45,7 +45,7 @@ class Transactions(Protocol):
         """End transactions; return those that have ended in the other way."""
 
     def find_lost(self, run: Run, members: Sequence[Member]) -> list[Member]:
-        """Return those that are not open any more, or not of these producers."""
+        """Return those that were aborted, or that another producer has taken over."""
 
     def open_transactional_ids(self, query_id: str) -> list[str]:
         """Return the transactional ids of a query's tasks, of all runs, that have an open transaction."""
@@ -133,9 +133,10 @@ def _finish_decided_batch(transactions: Transactions, written: WrittenBatch, las
         _apply(transactions, written.run.query_id, last)
     else:
         log.warning(
-            "Skipped batch %d of query %s: batch %d is committed already. Is this an old checkpoint?",
-            written.batch_id,
+            "Skipped a batch because a later one is committed: the checkpoint may be an old copy. "
+            "query=%s batch=%d committed_batch=%d",
             written.run.query_id,
+            written.batch_id,
             last.batch_id,
         )
 
@@ -165,7 +166,7 @@ def _is_unapplied(transactions: Transactions, query_id: str, decision: Decision)
 
 
 def _check_all_open(transactions: Transactions, written: WrittenBatch) -> None:
-    """Raise if a transaction of the batch cannot be committed any more."""
+    """Raise if a transaction of the batch was aborted."""
     lost = transactions.find_lost(written.run, written.members)
     if lost:
         raise TransactionLost(
@@ -179,7 +180,7 @@ def _check_all_open(transactions: Transactions, written: WrittenBatch) -> None:
 def _abandon(transactions: Transactions, leftovers: Collection[str]) -> None:
     """Abort the open transactions of failed tasks, so that readers need not wait for their timeout."""
     for transactional_id in sorted(leftovers):
-        log.info("Aborting the transaction of %s, which its task left open", transactional_id)
+        log.info("Aborting a transaction that a failed task left open. transactional_id=%s", transactional_id)
         transactions.begin(transactional_id)
 
 

@@ -117,7 +117,7 @@ class Sender:
             return None
         if is_retriable(code) or not is_next:  # out of order until the batch before it is stored
             self._cluster.forget_leader(batch.tp)
-            return Retry(f"{batch.tp} failed with {error_name(code)}")
+            return Retry(f"Produce to {batch.tp} failed with {error_name(code)}")
         raise _refused(batch.tp, code, None if response is None else response.error_message)
 
     # -- retries

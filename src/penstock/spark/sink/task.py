@@ -126,4 +126,4 @@ class TaskWriter:
             return len(found.partitions)
         if code and not is_retriable(code):
             raise BrokerError(code, f"looking for topic {topic!r}")
-        raise Retry(f"topic {topic!r} failed with {error_name(code)}")
+        raise Retry(f"Metadata of topic {topic!r} failed with {error_name(code)}")

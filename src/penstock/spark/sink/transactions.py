@@ -207,7 +207,7 @@ class BrokerTransactions:
                 version = connection.version(list_transactions.API_KEY)
                 response = connection.call(list_transactions.API_KEY, version, request)
             if is_retriable(response.error_code):
-                raise Retry(f"it failed with {error_name(response.error_code)}")
+                raise Retry(f"ListTransactions failed with {error_name(response.error_code)}")
             if response.error_code:
                 raise BrokerError(response.error_code, what)
             return [state.transactional_id for state in response.transaction_states]

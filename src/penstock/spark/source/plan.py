@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class DataLoss(Exception):
-    """Records that should be read do not exist any more, and option failOnDataLoss is set."""
+    """Records to read no longer exist, and option failOnDataLoss is set."""
 
     def __init__(self, losses: Sequence[str]) -> None:
         super().__init__(
@@ -27,7 +27,7 @@ def report_losses(losses: Sequence[str], *, fails_on_data_loss: bool) -> None:
     if losses and fails_on_data_loss:
         raise DataLoss(losses)
     if losses:
-        _log.warning("Skipped records that may be lost: %s", "; ".join(losses))
+        _log.warning("Continuing after possible data loss: %s. failOnDataLoss=false", "; ".join(losses))
 
 
 class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,19 +54,19 @@ def ranges_between(
 
     A partition that is only in `end` is new, and is read from its earliest offset, which should be 0.
     """
-    losses = [f"{tp} does not exist any more" for tp in sorted(start.keys() - end.keys())]
+    losses = [f"{tp} no longer exists" for tp in sorted(start.keys() - end.keys())]
     ranges: list[OffsetRange] = []
     for tp in sorted(end):
         first = start.get(tp)
         if first is None:
             first = earliest_of_new.get(tp)
             if first is None:
-                losses.append(f"{tp} does not exist any more")
+                losses.append(f"{tp} no longer exists")
                 continue
             if first != 0:
                 losses.append(f"{tp} is new but starts at offset {first} instead of 0")
         if end[tp] < first:
-            losses.append(f"{tp} now ends at offset {end[tp]}, but {first} was reached before")
+            losses.append(f"{tp} now ends at offset {end[tp]}, but was read up to offset {first} before")
         elif end[tp] > first:
             ranges.append(OffsetRange(topic=tp.topic, partition=tp.partition, start=first, end=end[tp]))
     return ranges, losses

@@ -100,7 +100,13 @@ def fetch_range(
                 # A broker that cannot be reached has lost nothing: that is an error with either option.
                 if fails_on_data_loss or not isinstance(failure, (UnknownPartition, _Truncated)):
                     raise
-                _log.warning("Skipped records of %s from offset %d on: %s", tp, offset, failure)
+                _log.warning(
+                    "Skipped lost records: %s. partition=%s from_offset=%d to_offset=%d",
+                    failure,
+                    tp,
+                    offset,
+                    wanted.end,
+                )
                 return
         except _OutOfRange as failure:
             offset = _skip_lost_records(
@@ -162,9 +168,9 @@ def _records_of(
     data = response.responses[0].partitions[0] if response.responses else None
     code = response.error_code or (data.error_code if data else 0)
     if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-        raise _OutOfRange(f"{wanted.tp} does not have offset {offset} any more")
+        raise _OutOfRange(f"{wanted.tp} no longer has offset {offset}")
     if code and is_retriable(code):
-        raise Retry(f"{wanted.tp} was answered with {error_name(code)}")
+        raise Retry(f"Fetch of {wanted.tp} failed with {error_name(code)}")
     if code:
         raise BrokerError(code, f"reading {wanted.tp} at offset {offset}")
     records = data.records if data else None
@@ -185,10 +191,12 @@ def _end_of(data: fetch.PartitionData, settings: ClientSettings) -> int:
 def _skip_lost_records(
     cluster: BlockingClient, wanted: OffsetRange, offset: int, failure: Exception, *, fails_on_data_loss: bool
 ) -> int:
-    """Return the offset to continue at when an offset does not exist any more: the earliest one."""
+    """Return the offset to continue at: the earliest one."""
     earliest = cluster.list_offsets({wanted.tp: EARLIEST})[wanted.tp].offset
-    loss = f"{failure}: it starts at {earliest} now"
     if fails_on_data_loss:
-        raise DataLoss([loss]) from failure
-    _log.warning("Skipped lost records: %s", loss)
-    return earliest if earliest > offset else wanted.end
+        raise DataLoss([f"{failure}: it starts at {earliest} now"]) from failure
+    next_offset = earliest if earliest > offset else wanted.end
+    _log.warning(
+        "Skipped deleted records. partition=%s from_offset=%d to_offset=%d", wanted.tp, offset, next_offset
+    )
+    return next_offset

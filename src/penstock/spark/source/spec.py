@@ -18,13 +18,13 @@ _TRIGGER_DELAY_DEFAULT: Final = "15m"
 # More than Kafka's megabyte: a task reads one partition at a time, and large responses make large Arrow batches.
 _FETCH_BYTES_DEFAULT: Final = 4 * 1024 * 1024
 
-_BYTES_ONLY: Final = "keys and values come as bytes; decode them with columns' functions"
+_BYTES_ONLY: Final = "keys and values are read as bytes: convert them with column functions such as cast"
 REFUSED_PROPERTIES: Final = {
     "auto.offset.reset": "set option startingOffsets to earliest or latest",
     "key.deserializer": _BYTES_ONLY,
     "value.deserializer": _BYTES_ONLY,
-    "enable.auto.commit": "Spark keeps the offsets of a query in its checkpoint",
-    "interceptor.classes": "there are no interceptors here",
+    "enable.auto.commit": "remove it: Spark keeps the offsets of a query in its checkpoint",
+    "interceptor.classes": "interceptors are not supported: remove it",
 }
 
 
@@ -94,7 +94,7 @@ def batch_spec(options: Options) -> SourceSpec:
 def stream_spec(options: Options) -> SourceSpec:
     for name in ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"):
         if options.is_given(name):
-            raise OptionError(f"option {name} is not for streaming queries: a stream has no end")
+            raise OptionError(f"option {name} is for batch queries only: a stream has no end. Remove it")
     return _spec(options, EarliestOrLatest(offset=LATEST))
 
 

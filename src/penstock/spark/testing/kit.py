@@ -64,7 +64,7 @@ class PipelineKit:
                 **{name: value for name, value in placed.items() if value is not None},
             )
             producer.poll(0)
-        assert producer.flush(_TIMEOUT_SECONDS) == 0, f"the broker did not take all records of {topic}"
+        assert producer.flush(_TIMEOUT_SECONDS) == 0, f"the broker did not acknowledge all records of {topic}"
         assert not refused, f"the broker refused a record of {topic}: {refused[0]}"
 
     # -- run

@@ -96,7 +96,7 @@ BROKEN = [
     (ORDERS + "    expect:\n      - amuont > 0  #!\n" + output("console: true")[len(ORDERS) :], "`amuont`"),
     (
         ORDERS + "    expect:\n      - amount  #!\n" + output("console: true")[len(ORDERS) :],
-        "is no condition: it gives",
+        "is not a condition: its type is",
     ),
     (
         ORDERS + "  gone:  #!\n    table: ./nowhere\n" + output("console: true")[len(ORDERS) :],

@@ -382,7 +382,7 @@ def test_a_steps_rejected_rows_are_its_own(bench: Bench) -> None:
                 expectations=(Expectation(name="e", rule="amount + 1", line=10),),
             ),
             10,
-            "is no condition: it gives double",
+            "is not a condition: its type is double",
         ),
     ],
 )

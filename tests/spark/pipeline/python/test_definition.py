@@ -66,7 +66,7 @@ def test_a_decorated_function_is_a_step_and_can_be_read_by_others_and_called_by_
 
 
 def test_a_function_that_is_no_step_cannot_be_read() -> None:
-    with pytest.raises(ValueError, match=r"is no step of this pipeline: decorate it with @pipeline.step"):
+    with pytest.raises(ValueError, match=r"is not a step of this pipeline: decorate it with @pipeline.step"):
         define("p").to_console("out", without_places)
 
 

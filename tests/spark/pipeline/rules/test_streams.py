@@ -25,7 +25,7 @@ def test_a_window_in_update_mode_may_do_without_a_watermark_but_its_state_grows(
 
 def test_keys_that_are_never_forgotten_are_worth_a_warning() -> None:
     (reported,) = warnings("name: s, from: a, dedupe: id")
-    assert reported.startswith("step s: every key is kept for ever")
+    assert reported.startswith("step s: every key is kept forever")
 
 
 def test_a_watermark_shorter_than_the_time_of_the_dedupe_is_worth_a_warning() -> None:
@@ -36,7 +36,7 @@ def test_a_watermark_shorter_than_the_time_of_the_dedupe_is_worth_a_warning() ->
 def test_an_inner_join_of_streams_that_never_forgets_is_worth_a_warning() -> None:
     (reported,) = warnings("name: s, from: [a, b], join: {on: a.id = b.id, select: a.id}")
     assert reported.startswith(
-        "step s: joins two streams, and a and b have no watermarks, so rows are kept for ever"
+        "step s: joins two streams, and a and b have no watermarks, so rows are kept forever"
     )
 
 

@@ -56,13 +56,13 @@ BROKEN = [
     (TOP + "restart: {retries: 3}  #!\n" + ORDERS + OUTPUT, "restart: unknown key `retries`"),
     (
         "pipeline: p  #!\nbootstrap_servers: nowhere\n" + ORDERS + OUTPUT,
-        "`nowhere` is no address: write HOST:PORT",
+        "`nowhere` is not an address: write HOST:PORT",
     ),
     (
         "pipeline: p  #!\nkafka: {bootstrap.servers: a:1}\n" + ORDERS + OUTPUT,
         "write `bootstrap_servers` at the top",
     ),
-    ("pipeline: p  #!\ndead_letter_topic: a b\n" + ORDERS + OUTPUT, "`a b` is no name of a topic"),
+    ("pipeline: p  #!\ndead_letter_topic: a b\n" + ORDERS + OUTPUT, "`a b` is not a topic name"),
     # -- variables
     (
         TOP + "checkpoints: ${NOWHERE}/x  #!\n" + ORDERS + OUTPUT,
@@ -76,9 +76,9 @@ BROKEN = [
     ),
     (source("topic: a", "table: b  #!"), "has `topic` and `table`: keep exactly one of"),
     (source("topic: [a, b]  #!"), "`topic` must be text, not a list"),
-    (source("topic: a/b").replace("orders:\n", "orders:  #!\n"), "`a/b` is no name of a topic"),
+    (source("topic: a/b").replace("orders:\n", "orders:  #!\n"), "`a/b` is not a topic name"),
     (source("topics: []").replace("orders:\n", "orders:  #!\n"), "`topics` names no topic"),
-    (source("pattern: '('").replace("orders:\n", "orders:  #!\n"), "`pattern` is no regular expression"),
+    (source("pattern: '('").replace("orders:\n", "orders:  #!\n"), "`pattern` is not a regular expression"),
     (source("topic: a", "decode: jsn  #!"), "`decode` cannot be `jsn`; did you mean `json`?"),
     (source("topic: a", "decode: json  #!"), "`decode` needs settings: write `decode: {json: {…}}`"),
     (source("topic: a", "decode: {json: {}}  #!"), "decode: json: `schema` is missing"),
@@ -95,7 +95,7 @@ BROKEN = [
     ),
     (
         source("topic: a", "starting: '{\"a\": 1}'").replace("orders:\n", "orders:  #!\n"),
-        "is no map of offsets",
+        "is not a map of offsets",
     ),
     (source("topic: a", "max_offsets_per_trigger: 0  #!"), "must be a whole number of at least 1, not `0`"),
     (source("topic: a", "watermark: {column: at}  #!"), "watermark: `delay` is missing"),
@@ -118,7 +118,7 @@ BROKEN = [
     (source("topic: a", "format: delta  #!"), "`format` is for tables, and this source is a topic"),
     (
         source("topic: a").replace("  orders:\n", "  orders: {topic: orders}\n  my-orders:  #!\n"),
-        "source my-orders: a name that SQL can read has letters, digits and underscores only: write `my_orders`",
+        "source my-orders: a name in SQL has letters, digits and underscores only: write `my_orders`",
     ),
     (
         f"{TOP}sources:\n  orders:\n    topic: a\n  Orders:  #!\n    topic: a\n{OUTPUT}",
@@ -180,7 +180,7 @@ BROKEN = [
     ),
     (
         step("from: orders", "python: enrich  #!"),
-        "`enrich` names nothing: write `file.py:name` or `module:name`",
+        "`enrich` is not a reference to code: write `file.py:name` or `module:name`",
     ),
     (step("from: orders", "dedupe: {within: 1 hour}  #!"), "dedupe: `by` is missing"),
     (
@@ -249,7 +249,7 @@ BROKEN = [
         "needs exactly one of `topic`, `table` or `console`",
     ),
     (output("topic: a", "table: b  #!"), "has `topic` and `table`: keep exactly one of"),
-    (output("topic: a b  #!"), "`a b` is no name of a topic"),
+    (output("topic: a b  #!"), "`a b` is not a topic name"),
     (output("topic: a", "delivery: maybe  #!"), "`delivery` cannot be `maybe`: write one of `exactly-once`"),
     (output("topic: a", "partitions: three  #!"), "must be a whole number of at least 1, not `three`"),
     (output("table: a", "key: id  #!"), "`key` is for outputs to a topic, and this one goes to a table"),
@@ -267,13 +267,13 @@ BROKEN = [
     (output("console: true", "trigger: 5 parsecs  #!"), "`5 parsecs` is not a duration"),
     (
         f"{TOP}sources: {{t: {{table: x}}}}\noutputs:\n  out:  #!\n    from: t\n    console: true\n",
-        "output out: reads tables only, and no topic",
+        "output out: reads tables only: an output must read",
     ),
     (
         (
             f"{TOP}sources: {{a: {{topic: a}}, b: {{topic: b}}}}\nsteps:\n  - name: s\n    from: [a, b]\n"
             "    join: {on: a.key = b.key, how: left}  #!\noutputs: {out: {from: s, console: true}}\n"
         ),
-        "a left join of two streams must know when no match can come any more, and a and b have no watermarks",
+        "a left join of two streams must know when no match can come anymore, and a and b have no watermarks",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Decodes Avro: reads each body with its writer's schema and resolves it to the reader's, which has the columns."""
+"""Decodes Avro: reads each body with the writer's schema and resolves it to the reader's, which has the columns."""
 
 import io
 import json
@@ -28,15 +28,13 @@ def row_decoder(settings: AvroDecoder, directory: str) -> "AvroRowDecoder":
 
 
 class AvroRowDecoder:
-    """The settings have the texts of schemas instead of files. `reader_schema`, by default the newest of `schemas`,
-    defines the columns. With `registry_url`, each worker fetches an id that is not in `schemas` from there, once.
+    """The settings have the text of schemas instead of files. `reader_schema`, by default the newest of `schemas`,
+    defines the columns. With `registry_url`, each worker fetches each id that is not in `schemas` once.
     """
 
     def __init__(self, settings: AvroDecoder) -> None:
         if settings.reader_schema is None and not settings.schemas:
-            raise DecoderError(
-                "avro: say what rows look like: a file as `reader_schema`, or as one of `schemas`"
-            )
+            raise DecoderError("avro: set a schema file as `reader_schema`, or in `schemas`")
         self._settings = settings
         newest = settings.schemas.get(max(settings.schemas, default=0), "")
         self._reader_text = newest if settings.reader_schema is None else settings.reader_schema

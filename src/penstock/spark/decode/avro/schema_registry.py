@@ -54,7 +54,7 @@ def _collect_references(url: str, answer: dict[str, Any], texts: dict[tuple[str,
 def _get(url: str, path: str) -> dict[str, Any] | None:
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https"):
-        raise RegistryUnreachable(f"{url} is no address of a registry: write http://HOST:PORT")
+        raise RegistryUnreachable(f"{url} is not the address of a schema registry: write http://HOST:PORT")
     host = parts.netloc.rpartition("@")[2]
     request = urllib.request.Request(  # noqa: S310 - the scheme was checked
         f"{parts.scheme}://{host}{parts.path.rstrip('/')}{path}"

@@ -1,8 +1,8 @@
 """Maps Avro schemas to Spark types. No I/O.
 
-A union with null is a column that may be null; int with long and float with double are the wider of the two. A union of
-anything else has no column type: a reader schema can leave the field out. Logical types: timestamps, dates and decimals
-are what they say; a uuid is its text, a time of day or a duration the number or bytes that it is written as.
+A union with null is a nullable column; a union of int and long is long, of float and double is double. Other unions
+have no column type: a reader schema can leave the field out. Of the logical types, timestamps, dates and decimals are
+mapped to Spark's; others keep the type that they are written as.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ _WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "d
 
 
 def row_schema(schema: Any) -> T.StructType:
-    """Return the columns of a record schema in fastavro's expanded form: a name that is left refers to itself."""
+    """Return the columns of a record schema in fastavro's expanded form, in which only recursive types are names."""
     if not isinstance(schema, dict) or schema.get("type") != "record":
-        raise DecoderError("the Avro schema is no record: only a record has columns")
+        raise DecoderError("the Avro schema is not a record: use a record, whose fields become columns")
     return _record(schema, "")
 
 
@@ -54,13 +54,15 @@ def keep_supported_logical_types(schema: Any) -> Any:
 
 
 def refuse_zero_size_items(schema: Any, named: Mapping[str, Any]) -> None:
-    """Refuse arrays of items of no bytes: a record of ten bytes could fill the memory with them."""
+    """Refuse arrays of zero-byte items: a record of ten bytes could have enough of them to fill the memory."""
     if isinstance(schema, list):
         for each in schema:
             refuse_zero_size_items(each, named)
     elif isinstance(schema, dict):
         if schema["type"] == "array" and _has_zero_size(schema["items"], named, frozenset()):
-            raise DecoderError("an array of what takes no bytes is not read")
+            raise DecoderError(
+                "an array of zero-byte items is not supported: leave it out in a `reader_schema`"
+            )
         for field in schema.get("fields", ()):
             refuse_zero_size_items(field["type"], named)
         for inner in ("items", "values"):
@@ -113,7 +115,11 @@ def _type(schema: Any, path: str) -> T.DataType:
     if isinstance(schema, str):
         if schema in _PRIMITIVE:
             return _PRIMITIVE[schema]
-        wrong = "alone has no column type" if schema == "null" else "contains itself, which columns cannot"
+        wrong = (
+            "alone has no column type"
+            if schema == "null"
+            else "is recursive: leave the field out in a `reader_schema`"
+        )
         raise DecoderError(f"{path}: {schema} {wrong}")
     kind = schema["type"]
     logical = schema.get("logicalType")
@@ -124,7 +130,7 @@ def _type(schema: Any, path: str) -> T.DataType:
     if kind == "record":
         return _record(schema, path)
     if kind == "fixed" and not schema["size"]:
-        raise DecoderError(f"{path}: a fixed of no bytes has no column type")
+        raise DecoderError(f"{path}: a `fixed` of zero bytes has no column type")
     if kind in ("enum", "fixed"):
         return T.StringType() if kind == "enum" else T.BinaryType()
     if kind == "array":

@@ -1,6 +1,6 @@
-"""Explains why a value does not match its JSON schema, with the path to the fault. Pure; used for rejects only.
+"""Explains why a value does not match its JSON schema, with the path. Pure; used for rejected records only.
 
-It walks to the faults and lets the decoder of `types` judge each single value, so the rules are not written twice.
+It decodes each nested value individually with the types of `types`, so the rules are not written twice.
 """
 
 import itertools
@@ -20,7 +20,7 @@ _FOUND = {"n": "null", "t": "boolean true", "f": "boolean false", "{": "an objec
 
 
 def explain_mismatch(value: bytes, schema: T.StructType, otherwise: str) -> str:
-    """Return the reason of a reject; `otherwise` is the decoder's own message, if nothing is found here."""
+    """Return why the value was rejected; `otherwise` is the decoder's own message, used if nothing is found here."""
     text = value.strip()
     if not text:
         return "empty value"
@@ -43,7 +43,7 @@ def explain_mismatch(value: bytes, schema: T.StructType, otherwise: str) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _syntax(error: json.JSONDecodeError) -> str:

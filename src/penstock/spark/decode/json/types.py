@@ -1,8 +1,8 @@
-"""Maps Spark's types to msgspec's, for JSON. The rules are strict, because errors that pass are found much later:
+"""Maps Spark's types to msgspec's, for JSON. The rules are strict:
 
 - a field of the schema may be missing or null, unless it is NOT NULL; unknown fields are ignored; of a duplicate field,
   the last counts;
-- a number is no string and a string is no number; integers have no point and no exponent, and must be in range;
+- numbers and strings are not converted into each other; integers have no point and no exponent, and must be in range;
 - TIMESTAMP and DATE are RFC 3339 text; a timestamp without an offset is UTC;
 - BINARY is base64; DECIMAL takes a number, or text with one, that fits without rounding;
 - a column of the top level may say more in its comment: `payload STRING COMMENT 'json'` keeps any JSON value as its

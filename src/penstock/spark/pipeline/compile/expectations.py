@@ -22,13 +22,13 @@ _ROW_CHARACTERS_MAX = 300
 
 
 def check_rules(frame: DataFrame, owner: str, expectations: Sequence[Expectation]) -> None:
-    """Raise CompileError for the first rule that is no valid condition."""
+    """Raise CompileError for the first rule that is not a condition."""
     for each in expectations:
         with report_as("expectation", f"{each.name} of {owner}", each.line):
             kind = frame.select(F.expr(each.rule).alias("rule")).schema["rule"].dataType
             if not isinstance(kind, BooleanType):
                 raise ValueError(  # noqa: TRY004 - about the user's rule
-                    f"`{each.rule}` is no condition: it gives {kind.simpleString()}, not true or false"
+                    f"`{each.rule}` is not a condition: its type is {kind.simpleString()}, not boolean"
                 )
 
 

@@ -16,9 +16,7 @@ from pyspark import cloudpickle
 
 
 def resolve(reference: str, directory: str) -> Any:
-    place, colon, name = reference.rpartition(":")
-    if not colon or not place or not name:
-        raise ValueError(f"`{reference}` names nothing: write `module:name` or `file.py:name`")
+    place, _, name = reference.rpartition(":")
     module = load_file(place, directory) if place.endswith(".py") else _load_module(place, directory)
     found: Any = module
     for attribute in name.split("."):

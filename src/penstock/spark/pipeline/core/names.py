@@ -12,7 +12,7 @@ def view_name_problem(name: str) -> str | None:
         return None
     instead = re.sub(r"\W", "_", name, flags=re.ASCII)
     instead = f"_{instead}" if instead[:1].isdecimal() or not instead else instead
-    return f"a name that SQL can read has letters, digits and underscores only: write `{instead}`"
+    return f"a name in SQL has letters, digits and underscores only: write `{instead}`"
 
 
 def file_name_problem(name: str) -> str | None:
@@ -26,6 +26,4 @@ def topic_name_problem(topic: str) -> str | None:
     """Check the name of a topic by Kafka's rule."""
     if _TOPIC_NAME.fullmatch(topic) and topic not in {".", ".."}:
         return None
-    return (
-        f"`{topic}` is no name of a topic: it has letters, digits, `.`, `_` and `-` only, at most 249 of them"
-    )
+    return f"`{topic}` is not a topic name: use letters, digits, `.`, `_` and `-` only, at most 249 of them"

@@ -12,7 +12,7 @@ def starting_problem(starting: str) -> str | None:
         try:
             msgspec.json.decode(starting, type=dict[str, dict[str, int]])
         except msgspec.DecodeError as reason:
-            return f'is no map of offsets: {reason}; write {{"topic": {{"0": 42}}}}'
+            return f'is not a map of offsets: {reason}; write {{"topic": {{"0": 42}}}}'
         return None
     try:
         time_ms(starting)
@@ -29,7 +29,7 @@ def time_ms(text: str) -> int:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"`{text}` is no time: write it like 2026-01-31T08:00:00Z") from None
+        raise ValueError(f"`{text}` is not a time: write it like 2026-01-31T08:00:00Z") from None
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
     return round(time.timestamp() * 1000)

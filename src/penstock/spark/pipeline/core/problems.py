@@ -19,7 +19,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PipelineError(Exception):
-    """The file is no valid pipeline. The text of the exception lists all problems, one per line."""
+    """The pipeline file is invalid. The text of the exception lists all problems, one per line."""
 
     def __init__(self, path: str, problems: Iterable[Problem]) -> None:
         self.path = path

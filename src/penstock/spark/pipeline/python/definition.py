@@ -354,7 +354,7 @@ class PipelineDefinition:
         if isinstance(source, str):
             return source
         if source not in self._functions:
-            raise ValueError(f"{source!r} is no step of this pipeline: decorate it with @pipeline.step(…)")
+            raise ValueError(f"{source!r} is not a step of this pipeline: decorate it with @pipeline.step(…)")
         return self._functions[source]
 
     def _line(self) -> int:

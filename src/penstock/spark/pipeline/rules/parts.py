@@ -48,7 +48,7 @@ def _pipeline_problems(pipeline: model.Pipeline) -> Iterator[Problem]:
         yield error(line, f"pipeline {pipeline.name}: {wrong}")
     for server in pipeline.bootstrap_servers.split(","):
         if not _SERVER.fullmatch(server):
-            yield error(line, f"bootstrap_servers: `{server.strip()}` is no address: write HOST:PORT")
+            yield error(line, f"bootstrap_servers: `{server.strip()}` is not an address: write HOST:PORT")
     if pipeline.dead_letter_topic and (wrong := topic_name_problem(pipeline.dead_letter_topic)):
         yield error(line, f"dead_letter_topic: {wrong}")
     for key, reason in _REFUSED_PROPERTIES.items():
@@ -82,7 +82,7 @@ def _source_problems(source: model.Source) -> Iterator[Problem]:
         try:
             re.compile(source.pattern)
         except re.error as reason:
-            yield error(source.line, f"{what}: `pattern` is no regular expression: {reason}")
+            yield error(source.line, f"{what}: `pattern` is not a regular expression: {reason}")
     elif not source.topics:
         yield error(source.line, f"{what}: `topics` names no topic")
     for topic in source.topics:
@@ -100,7 +100,9 @@ def _expectation_problems(what: str, expectations: Collection[model.Expectation]
     seen: set[str] = set()
     for expectation in expectations:
         if expectation.name in seen:
-            yield error(expectation.line, f"{what}: there are two expectations named `{expectation.name}`")
+            yield error(
+                expectation.line, f"{what}: there are two expectations named `{expectation.name}`: rename one"
+            )
         seen.add(expectation.name)
 
 
@@ -128,7 +130,8 @@ def _step_problems(step: model.Step) -> Iterator[Problem]:
         place, colon, name = reference.rpartition(":")
         if not (colon and place and name):
             yield error(
-                operation.line, f"{what}: `{reference}` names nothing: write `file.py:name` or `module:name`"
+                operation.line,
+                f"{what}: `{reference}` is not a reference to code: write `file.py:name` or `module:name`",
             )
     yield from _expectation_problems(what, step.expectations)
 

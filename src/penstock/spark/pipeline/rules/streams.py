@@ -101,7 +101,7 @@ def _dedupe_problems(step: model.Step, dedupe: model.DedupeStep, before: Waterma
     if dedupe.within_ms is None:
         yield warning(
             dedupe.line,
-            f"{what}: every key is kept for ever: write `dedupe: {{by: …, within: 1 hour}}` to drop old ones",
+            f"{what}: every key is kept forever: write `dedupe: {{by: …, within: 1 hour}}` to drop old ones",
         )
     elif before == ():
         yield error(dedupe.line, f"{what}: `within` needs a watermark, and there is none: {_ADD_WATERMARK}")
@@ -126,13 +126,13 @@ def _stream_join_problems(
     if join.how == "inner":
         yield warning(
             join.line,
-            f"{what}: joins two streams, and {without}, so rows are kept for ever: "
+            f"{what}: joins two streams, and {without}, so rows are kept forever: "
             "set one on each source, and bound the time between the two in `on`",
         )
     elif join.how in {"left", "right", "full", "left_semi", "left_anti"}:
         yield error(
             join.line,
-            f"{what}: a {join.how} join of two streams must know when no match can come any more, and "
+            f"{what}: a {join.how} join of two streams must know when no match can come anymore, and "
             f"{without}: set one on each source, and bound the time in `on`",
         )
 
@@ -145,7 +145,7 @@ def _output_problems(
     parts = {step.name: step for step in pipeline.steps}
     tables = {source.name for source in pipeline.sources if isinstance(source, model.TableSource)}
     if output.input not in streaming and names & tables:
-        yield error(output.line, f"{what}: reads tables only, and no topic: nothing would ever start it")
+        yield error(output.line, f"{what}: reads tables only: an output must read at least one topic")
     if output.mode not in output.target.modes:
         yield error(
             output.line,

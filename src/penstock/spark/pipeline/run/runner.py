@@ -1,7 +1,7 @@
 """Runs a pipeline: one Spark application, a streaming query for each output and for each place with dead letters.
 
     0  all records were read (`once`), or a stop was requested
-    1  a query failed for good, or the pipeline could not be started
+    1  a query failed permanently, or the pipeline could not be started
 
 On a stop each query finishes its current batch.
 """

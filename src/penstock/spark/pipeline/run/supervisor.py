@@ -62,7 +62,7 @@ class _SupervisedQuery:
 
 
 class Supervisor:
-    """`run` and `run_once` return when all queries have ended; `given_up` then has those that failed for good."""
+    """`run` and `run_once` return when all queries have ended; `given_up` then has those that failed permanently."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class Supervisor:
 
     def _give_up(self, name: str, reason: str) -> None:
         self.given_up[name] = reason
-        self._report(f"{name} failed for good: {reason}")
+        self._report(f"{name} failed permanently: {reason}")
 
     # -- the end
 

@@ -22,7 +22,7 @@ _MERGE_DEPTH_MAX = 20
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The state of reading one file: the variables, and the problems found so far."""
+    """The variables of a file, and the problems found so far."""
 
     environment: Mapping[str, str]
     problems: list[Problem] = []
