@@ -27,13 +27,11 @@ _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
 def archive_path(java: Java, cache: Path) -> Path:
-    """Return the path of the archive for this Java and this PySpark."""
     identity = f"{java.home} {java.version} {pyspark.__file__} {pyspark.__version__}"
     return cache / f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.jsa"
 
 
 def archive_options(archive: Path) -> tuple[str, ...]:
-    """Return the JVM options that use the archive, if there is one."""
     if not os.access(archive, os.R_OK):
         return ()
     return (f"-XX:SharedArchiveFile={archive}", *_QUIET)

@@ -33,8 +33,6 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """The position of the rejected record."""
-
     topic: str
     partition: int
     offset: int
@@ -52,7 +50,6 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_headers(headers: Headers) -> DeadLetter | None:
-    """Parse the headers of a record; None if it is no dead letter."""
     names = [name for name, _ in headers]
     if PIPELINE not in names:
         return None

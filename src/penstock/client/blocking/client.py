@@ -256,6 +256,9 @@ class BlockingClient:
     ) -> dict[TopicPartition, OffsetAt]:
         return self.run(self._core.list_offsets(wanted, reads_committed_only=reads_committed_only))
 
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return self.run(self._core.commit(group, offsets))
+
     def create_topic(
         self,
         name: str,

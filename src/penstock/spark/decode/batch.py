@@ -7,6 +7,8 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from penstock.spark.text import one_line
+
 NULL_VALUE = "null value"
 _TEXT_LENGTH_MAX = 60
 
@@ -40,8 +42,6 @@ class RowDecoder(Protocol):
 
 
 class BatchDecoder:
-    """Runs one decoder in one task."""
-
     __slots__ = ("_allows_null", "_decoder", "_read", "_types", "names")
 
     def __init__(self, decoder: RowDecoder) -> None:
@@ -54,7 +54,6 @@ class BatchDecoder:
     def decode(
         self, values: Sequence[bytes | None]
     ) -> "tuple[list[pa.Array[Any]], list[str | None], list[int]]":
-        """Return the columns, the reasons for rejects, and the indexes of the values that were not skipped."""
         rows: list[Any] = []
         errors: list[str | None] = []
         wanted: list[int] = []
@@ -98,5 +97,4 @@ class BatchDecoder:
 
 def shortened(value: object) -> str:
     text = str(value) if isinstance(value, (int, float)) or value is None else repr(value)
-    text = " ".join(text.split())
-    return text if len(text) <= _TEXT_LENGTH_MAX else text[: _TEXT_LENGTH_MAX - 1] + "…"
+    return one_line(text, _TEXT_LENGTH_MAX)

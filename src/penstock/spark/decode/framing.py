@@ -16,7 +16,6 @@ _INDEXES_MAX = 64
 
 
 def split_frame(value: bytes) -> tuple[int, bytes]:
-    """Return the schema's id and the rest of the value."""
     if not value:
         raise Rejected("empty value")
     if value[0] != 0:
@@ -27,7 +26,6 @@ def split_frame(value: bytes) -> tuple[int, bytes]:
 
 
 def split_indexes(rest: bytes) -> tuple[tuple[int, ...], bytes]:
-    """Return the indexes of a Protobuf message in its file, and the body."""
     try:
         count, at = read_varlong(rest, 0, len(rest))
         if count == 0:

@@ -117,7 +117,6 @@ def _top_level(message: Descriptor) -> Sequence[Descriptor]:
 
 
 def _describe_path(wanted: Descriptor, path: tuple[int, ...]) -> str:
-    """Describe the message at these indexes, if the file has one."""
     level = _top_level(wanted)
     name = None
     for index in path:

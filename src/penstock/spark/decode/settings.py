@@ -48,8 +48,6 @@ class RawDecoder(Decoder, frozen=True):
 
 
 class JsonDecoder(Decoder, frozen=True):
-    """JSON objects with these columns."""
-
     kind = "json"
     module = "penstock.spark.decode.json.rows"
     shorthand = main = "schema"

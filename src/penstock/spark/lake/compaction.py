@@ -21,8 +21,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Merge(NamedTuple):
-    """Files that replace others, not yet committed."""
-
     removed: list[str]
     added: list[DataFile]
 

@@ -18,7 +18,6 @@ class Disk:
             return None
 
     def write(self, path: str, content: bytes) -> None:
-        """Replace a file atomically."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         temporary = f"{path}.{uuid.uuid4()}.tmp"
         with open(temporary, "wb") as file:

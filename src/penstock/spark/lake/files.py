@@ -180,7 +180,6 @@ class _OpenFile:
 
 
 def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[DataFile]:
-    """Write all rows to files; if that fails, remove the files."""
     files = TableFiles(layout)
     try:
         for batch in batches:

@@ -25,7 +25,6 @@ _ROW = "penstock row number"  # beside the columns of a table
 
 
 def check_partition_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) -> None:
-    """Raise TableError for columns that no table can be partitioned by."""
     unknown = [name for name in partition_by if name not in schema.names]
     if unknown:
         raise TableError(

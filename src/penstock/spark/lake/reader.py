@@ -81,7 +81,6 @@ def condition_of(given: Filter) -> Condition | None:
 
 
 def spark_schema(options: LakeOptions) -> StructType:
-    """Return the schema of the table, or of the columns in the options."""
     state = existing_table(options.path).state()
     assert state is not None, options.path
     schema = state.schema

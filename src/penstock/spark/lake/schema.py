@@ -96,7 +96,6 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _stored_type(kind: Any) -> pa.DataType | None:
-    """Return the type as tables store it; None if they cannot."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):

@@ -19,7 +19,6 @@ _LAST_CHARACTER = "\U0010ffff"
 
 
 def statistics_of(footer: pq.FileMetaData) -> str:
-    """Return the JSON for a Delta `add` action."""
     found: dict[str, Any] = {"numRecords": footer.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
     leaves = [path for field in footer.schema.to_arrow_schema() for path in _leaves(field)]
     for at, path in enumerate(leaves[:COLUMNS_MAX]):

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
@@ -10,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 import pyarrow as pa
 
+from penstock.events import now_ms
 from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
@@ -81,12 +81,7 @@ class Table(ABC):
 
     can_widen: ClassVar[bool]  # whether a column can get a wider type
 
-    def __init__(
-        self,
-        path: str,
-        disk: Disk | None = None,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-    ) -> None:
+    def __init__(self, path: str, disk: Disk | None = None, now_ms: Callable[[], int] = now_ms) -> None:
         self.path = path
         self._disk = disk or Disk()
         self._now_ms = now_ms

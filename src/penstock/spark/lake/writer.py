@@ -37,8 +37,6 @@ class TaskCommitMessage(WriterCommitMessage):
 
 
 class _Writer:
-    """Writes files in tasks and commits them on the driver, for batches and streams."""
-
     def __init__(self, options: LakeOptions, schema: StructType, *, replaces_all: bool) -> None:
         self._options = options
         self._replaces_all = replaces_all

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient
 from penstock.client.metadata import TopicPartition
+from penstock.events import now_ms
 from penstock.spark.lake.disk import Disk
 from penstock.spark.pipeline.compile.frames import compile_frames
 from penstock.spark.pipeline.compile.sources import read_ranges
@@ -47,7 +48,6 @@ class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def select_queries(pipeline: Pipeline, output: str | None) -> tuple[PlannedQuery, ...]:
-    """Return the queries to backfill: all of the pipeline, or one output."""
     queries = plan_queries(pipeline)
     if output is None:
         return queries
@@ -142,5 +142,5 @@ class BackfillLog:
         self.known: dict[str, int] = {} if content is None else json.loads(content)
 
     def add(self, key: str) -> None:
-        self.known[key] = time.time_ns() // 1_000_000
+        self.known[key] = now_ms()
         Disk().write(self._path, json.dumps(self.known, indent=2).encode())

@@ -23,6 +23,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from penstock.client.blocking.client import shared_client
+from penstock.events import now_ms
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
@@ -157,10 +158,6 @@ def _abandon(settings: SinkSettings, run: Run) -> None:
         exactly_once.abandon_run(_transactions(settings), run)
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def _task_context() -> TaskContext:
     context = TaskContext.get()
     assert context is not None, "Spark runs tasks with a context"
@@ -175,7 +172,7 @@ def _write(
     writer = TaskWriter(
         settings,
         cluster,
-        now_ms=_now_ms,
+        now_ms=now_ms,
         transactional_id=run.transactional_id(number) if run is not None else None,
         first_partition=_task_context().partitionId(),
     )

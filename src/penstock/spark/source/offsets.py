@@ -58,7 +58,6 @@ def parse_timestamps(option: str, text: str) -> dict[TopicPartition, int]:
 
 
 def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
-    """Parse the partitions of `assign`: {"topic": [0, 1]}."""
     by_topic = _decode(option, text, dict[str, list[int]], '{"topic": [0, 1]}')
     found = frozenset(TopicPartition(topic, each) for topic, numbers in by_topic.items() for each in numbers)
     if not found or any(tp.partition < 0 for tp in found):

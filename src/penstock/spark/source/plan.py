@@ -23,7 +23,6 @@ class DataLoss(Exception):
 
 
 def report_losses(losses: Sequence[str], *, fails_on_data_loss: bool) -> None:
-    """Raise `DataLoss` if there are losses, or only log them."""
     if losses and fails_on_data_loss:
         raise DataLoss(losses)
     if losses:

@@ -64,7 +64,6 @@ class Positions:
         return self._list_offsets(dict.fromkeys(partitions, LATEST))
 
     def resolve(self, position: Position, partitions: frozenset[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the current offset of a position for each partition."""
         if isinstance(position, EarliestOrLatest):
             return self._list_offsets(dict.fromkeys(partitions, position.offset))
         if isinstance(position, AtOffsets):
@@ -116,7 +115,6 @@ def _partitions_of(topics: Mapping[str, Topic]) -> frozenset[TopicPartition]:
 def _check_all_named(
     option: str, named: Iterable[TopicPartition], partitions: frozenset[TopicPartition]
 ) -> None:
-    """Require offsets for all partitions."""
     missing = sorted(map(str, partitions - set(named)))
     unknown = sorted(map(str, set(named) - partitions))
     if missing or unknown:

@@ -29,8 +29,6 @@ REFUSED_PROPERTIES: Final = {
 
 
 class Topics(msgspec.Struct, frozen=True, kw_only=True):
-    """Topics by name, or all whose whole name matches a pattern."""
-
     names: frozenset[str] = frozenset()
     pattern: str | None = None
 

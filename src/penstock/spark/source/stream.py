@@ -68,7 +68,6 @@ class StreamPlanner:
         return latest if records_max is None else limit_records(begin, latest, records_max)
 
     def latest_known(self) -> Offsets | None:
-        """Return the last known end offsets, for the progress of the query."""
         return self._latest or None
 
     def ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:

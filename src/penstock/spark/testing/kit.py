@@ -7,13 +7,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
 from penstock.spark.dead_letter_format import TOPIC_SUFFIX, DeadLetter, read_headers
-from penstock.spark.pipeline.core.model import Pipeline, TableSource
+from penstock.spark.pipeline.core.model import Output, Pipeline, Source, TableSource
 from penstock.spark.pipeline.load import load
 from penstock.spark.pipeline.outputs import TableTarget
 from penstock.spark.pipeline.run.runner import RunResult, run
@@ -77,31 +77,25 @@ class PipelineKit:
 
     def relocated(self, pipeline: Pipeline) -> Pipeline:
         """Move a pipeline to this kit's broker, with its files below this kit's directory."""
-        outputs = [
-            msgspec.structs.replace(output, target=self._relocated_target(output.target))
-            if isinstance(output.target, TableTarget)
-            else output
-            for output in pipeline.outputs
-        ]
-        sources = [self._relocated_source(pipeline, source) for source in pipeline.sources]
-        return msgspec.structs.replace(
+        return replace(
             pipeline,
             bootstrap_servers=self.broker.bootstrap,
             checkpoints=os.path.join(self.directory, "checkpoints", pipeline.name),
-            sources=tuple(sources),
-            outputs=tuple(outputs),
+            sources=tuple(self._relocated_source(pipeline, source) for source in pipeline.sources),
+            outputs=tuple(self._relocated_output(output) for output in pipeline.outputs),
         )
 
-    def _relocated_target(self, target: TableTarget) -> TableTarget:
-        return msgspec.structs.replace(target, path=self.path(target.path))
+    def _relocated_output(self, output: Output) -> Output:
+        target = output.target
+        if isinstance(target, TableTarget):
+            return replace(output, target=replace(target, path=self.path(target.path)))
+        return output
 
-    def _relocated_source(self, pipeline: Pipeline, source: Any) -> Any:
+    def _relocated_source(self, pipeline: Pipeline, source: Source) -> Source:
         """Read the table that the test wrote if there is none beside the file."""
-        if isinstance(source, TableSource) and not os.path.exists(
-            os.path.join(pipeline.directory, source.path)
-        ):
-            return msgspec.structs.replace(source, path=self.path(source.path))
-        return source
+        if not isinstance(source, TableSource) or os.path.exists(pipeline.resolve(source.path)):
+            return source
+        return replace(source, path=self.path(source.path))
 
     def path(self, path: str) -> str:
         return path if "://" in path else os.path.join(self.directory, path)
@@ -154,7 +148,6 @@ class PipelineKit:
     def assert_table(
         self, path: str, expected: Iterable[Row], *, columns: Sequence[str] | None = None
     ) -> None:
-        """Assert that a table has exactly these rows, in any order."""
         difference = rows_differ(self.table(path), expected, columns=columns)
         assert difference is None, f"table {path}: {difference}"
 

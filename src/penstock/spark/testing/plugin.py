@@ -30,6 +30,5 @@ def penstock_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSe
 def pipeline_kit(
     penstock_broker: TestBroker, penstock_spark: SparkSession, tmp_path: Path
 ) -> Iterator[PipelineKit]:
-    """A kit with a separate directory."""
     with running_kit(broker=penstock_broker, spark=penstock_spark, directory=str(tmp_path)) as kit:
         yield kit

@@ -13,7 +13,6 @@ from importlib.util import module_from_spec
 
 
 def without_zips(path: Sequence[str]) -> list[str]:
-    """Remove the zips of a PySpark that is installed on the path as well."""
     installed = {os.path.realpath(each) for each in path}
 
     def is_duplicate(entry: str) -> bool:

@@ -6,28 +6,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.client.settings import ClientSettings
-from penstock.protocol.messages.offset_commit import (
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
-from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher, commit_request, first_error
+from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
 from tests.support.broker import BrokerProcess, free_port
-
-
-def test_a_commit_names_no_member() -> None:
-    request = commit_request("g", {"orders": {0: 5, 1: 7}})
-    assert (request.group_id, request.member_id, request.generation_id_or_member_epoch) == ("g", "", -1)
-    (topic,) = request.topics
-    assert topic.name == "orders"
-    assert [(each.partition_index, each.committed_offset) for each in topic.partitions] == [(0, 5), (1, 7)]
-
-
-def test_the_first_error_of_any_partition_counts() -> None:
-    codes = [0, 16, 3]
-    partitions = [OffsetCommitResponsePartition(partition_index=0, error_code=code) for code in codes]
-    answer = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=partitions)])
-    assert first_error(answer) == 16
 
 
 def test_what_was_published_last_is_what_the_group_has_committed(shared_broker: BrokerProcess) -> None:

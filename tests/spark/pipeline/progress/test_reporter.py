@@ -62,4 +62,4 @@ def test_a_status_that_cannot_be_written_is_reported_once_and_the_run_continues(
     reporter = make(tmp_path / "missing", Monitor(["shop.table"]), display, [])
     reporter.close(0)
     (line,) = display.lines
-    assert line.startswith("cannot write the status file, will retry: ")
+    assert line.startswith("cannot write the status file, retrying: ")

@@ -19,15 +19,12 @@ class RegistryUnreachable(Exception):
 
 
 class RegisteredSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """The text of a schema, and the texts of the schemas that it references."""
-
     text: str
     references: tuple[str, ...] = ()
 
 
 @functools.lru_cache(maxsize=1024)  # an id never changes its schema
 def fetch_schema(url: str, schema_id: int) -> RegisteredSchema | None:
-    """Return the schema with this id, or None if the registry has none."""
     answer = _get(url, f"/schemas/ids/{schema_id}")
     if answer is None:
         return None

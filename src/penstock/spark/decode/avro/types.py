@@ -39,7 +39,6 @@ def row_schema(schema: Any) -> T.StructType:
 
 
 def keep_supported_logical_types(schema: Any) -> Any:
-    """Remove the logical types that have no type in Spark."""
     if isinstance(schema, list):
         return [keep_supported_logical_types(each) for each in schema]
     if not isinstance(schema, dict):

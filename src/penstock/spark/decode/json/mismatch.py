@@ -12,6 +12,7 @@ import msgspec
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.json.types import EPOCH_MS_COMMENT, column_type, comment_of, value_type
+from penstock.spark.text import one_line
 
 _MISMATCHES_MAX = 3
 _TEXT_LENGTH_MAX = 60
@@ -115,5 +116,4 @@ def _describe_value(value: bytes) -> str:
 
 
 def _short(value: bytes) -> str:
-    text = value.decode()
-    return text if len(text) <= _TEXT_LENGTH_MAX else text[: _TEXT_LENGTH_MAX - 1] + "…"
+    return one_line(value.decode(), _TEXT_LENGTH_MAX)

@@ -42,7 +42,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """The path that decides the commit."""
         name = self.attempt if self.query_id is None else self.query_id
         return f"{query_directory(name)}/{self.batch_id or 0}.json"
 

@@ -13,6 +13,7 @@ from penstock.spark.pipeline.core.queries import (
     plan_queries,
 )
 from penstock.spark.pipeline.outputs.topic import describe_topic, describe_written
+from penstock.spark.text import counted, one_line
 
 PART_COLUMNS = ("line", "name", "what it is", "reads", "columns")
 QUERY_COLUMNS = ("line", "query", "from", "to", "mode", "trigger", "checkpoint")
@@ -42,14 +43,8 @@ def query_rows(report: Report) -> list[Row]:
 
 
 def summary(pipeline: model.Pipeline) -> str:
-    counts = ", ".join(
-        f"{len(parts)} {kind}{'' if len(parts) == 1 else 's'}"
-        for kind, parts in (
-            ("source", pipeline.sources),
-            ("step", pipeline.steps),
-            ("output", pipeline.outputs),
-        )
-    )
+    parts = (("source", pipeline.sources), ("step", pipeline.steps), ("output", pipeline.outputs))
+    counts = ", ".join(counted(len(some), kind) for kind, some in parts)
     return (
         f"pipeline {pipeline.name}: {counts}; brokers at {pipeline.bootstrap_servers}; "
         f"checkpoints in {checkpoint_root(pipeline)}"
@@ -79,7 +74,7 @@ def _operation(operation: model.Operation) -> str:
         case model.SqlStep():
             return "sql"
         case model.FilterStep():
-            return f"filter {_short(operation.condition)}"
+            return f"filter {one_line(operation.condition, _TEXT_MAX)}"
         case model.PythonStep():
             function = operation.function
             return f"python {function if isinstance(function, str) else function.__qualname__}"
@@ -89,17 +84,12 @@ def _operation(operation: model.Operation) -> str:
         case model.WindowStep():
             return _window(operation)
         case model.JoinStep():
-            return f"{operation.how} join on {_short(operation.on)}"
+            return f"{operation.how} join on {one_line(operation.on, _TEXT_MAX)}"
         case model.StateStep():
             processor = operation.processor
             return f"state of {processor if isinstance(processor, str) else processor.__qualname__}"
         case _:
             assert_never(operation)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _TEXT_MAX else f"{line[: _TEXT_MAX - 1]}…"
 
 
 def _window(window: model.WindowStep) -> str:

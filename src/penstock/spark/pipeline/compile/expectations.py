@@ -33,7 +33,6 @@ def check_rules(frame: DataFrame, owner: str, expectations: Sequence[Expectation
 
 
 def accepted_rows(frame: DataFrame, owner: str, expectations: Sequence[Expectation]) -> DataFrame:
-    """Return the accepted rows, and count broken rules."""
     counted = [each for each in expectations if each.otherwise is not Otherwise.STOP]
     if counted:
         counts = [F.count_if(_is_violated(each)).alias(each.name) for each in counted]
@@ -79,7 +78,6 @@ def _raise_stop(expectation: Expectation, owner: str, columns: Sequence[str]) ->
 
 
 def _describe_row(columns: Sequence[str]) -> Column:
-    """Describe a row by its record, or, without one, by its columns."""
     if RECORD in columns:
         parts = [F.col(f"{RECORD}.{name}").cast("string") for name in ("topic", "partition", "offset")]
         return F.concat(

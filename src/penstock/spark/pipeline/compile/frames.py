@@ -49,8 +49,6 @@ def compile_frames(spark: SparkSession, pipeline: Pipeline, read_source: ReadSou
 
 
 class _Compiler:
-    """The graph being compiled: frames so far, and failed parts."""
-
     def __init__(self, spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> None:
         self._pipeline = pipeline
         self._read_source = read_source

@@ -34,8 +34,6 @@ def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
 def read_ranges(
     spark: SparkSession, pipeline: Pipeline, starts: Mapping[str, Offsets], ends: Mapping[str, Offsets]
 ) -> ReadSource:
-    """Read the records of each topic source between offsets, and tables as they are now."""
-
     def read(source: Source) -> DataFrame:
         if isinstance(source, TableSource):
             return read_table(spark, pipeline, source)
@@ -72,7 +70,6 @@ def read_table_each_batch(spark: SparkSession, pipeline: Pipeline, source: Table
 def _read_lake(
     options: Mapping[str, str], columns: Sequence[str], started_by: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Runs on a worker."""
     for _ in started_by:
         reader = TableReader(parse_options(options), columns)
         for share in reader.partitions():
@@ -99,7 +96,6 @@ def range_options(pipeline: Pipeline, source: TopicSource, start: Offsets, end: 
 
 
 def _without_stream_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Remove options about the start and the speed of a stream."""
     about_streams = ("starting", "ending", "maxoffsetspertrigger", "minoffsetspertrigger")
     return {name: value for name, value in options.items() if not name.lower().startswith(about_streams)}
 

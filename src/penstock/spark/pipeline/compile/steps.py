@@ -56,12 +56,10 @@ class Views:
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Say whether this is a session of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def run_step(views: Views, step: Step, inputs: Mapping[str, DataFrame], directory: str) -> DataFrame:
-    """Return the frame of a step, before its expectations."""
     operation = step.operation
     within_ms = operation.within_ms if isinstance(operation, DedupeStep) else None
     frames = _with_watermark(step.watermark, inputs, delay_ms_min=within_ms or 0)
@@ -92,7 +90,6 @@ def watermarked(frame: DataFrame, watermark: Watermark) -> DataFrame:
 def _with_watermark(
     watermark: Watermark | None, frames: Mapping[str, DataFrame], *, delay_ms_min: int
 ) -> Mapping[str, DataFrame]:
-    """Set a step's watermark on each input that has the column."""
     if watermark is None:
         return frames
     watermark = msgspec.structs.replace(watermark, delay_ms=max(watermark.delay_ms, delay_ms_min))

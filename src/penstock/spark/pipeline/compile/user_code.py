@@ -27,7 +27,6 @@ def resolve(reference: str, directory: str) -> Any:
 
 
 def _load_module(name: str, directory: str) -> ModuleType:
-    """Import an installed module, or one beside the pipeline file."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -81,7 +81,6 @@ def cycles(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
 
 
 def unused_warnings(pipeline: Pipeline) -> list[Problem]:
-    """Warn about sources and steps that no output reads."""
     needed = upstream(pipeline, (output.input for output in pipeline.outputs))
     sources = [("source", source.name, source.line) for source in pipeline.sources]
     steps = [("step", step.name, step.line) for step in pipeline.steps]
@@ -98,7 +97,6 @@ def upstream(pipeline: Pipeline, names: Iterable[str]) -> set[str]:
 
 
 def reachable(starts: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the starts and all that they lead to."""
     waiting, seen = list(starts), set[str]()
     while waiting:
         name = waiting.pop()
@@ -109,12 +107,10 @@ def reachable(starts: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set[
 
 
 def outputs_of(pipeline: Pipeline, name: str) -> tuple[Output, ...]:
-    """Return the outputs that read a source or step, directly or not."""
     return tuple(output for output in pipeline.outputs if name in upstream(pipeline, [output.input]))
 
 
 def streams(pipeline: Pipeline) -> set[str]:
-    """Return the names of streams: topics, and steps that read a stream."""
     found = {source.name for source in pipeline.sources if isinstance(source, TopicSource)}
     for step in topological_order(pipeline.steps):
         if set(step.inputs) & found:

@@ -51,8 +51,6 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Otherwise(enum.Enum):
-    """The action for a row that breaks a rule."""
-
     WARN = "warn"
     DROP = "drop"
     DEAD_LETTER = "dead-letter"
@@ -271,7 +269,6 @@ class Pipeline(Part, frozen=True, kw_only=True):
 
     @property
     def file(self) -> str:
-        """The name of the pipeline in messages."""
         return self.path or self.name
 
     @property

@@ -23,7 +23,6 @@ def file_name_problem(name: str) -> str | None:
 
 
 def topic_name_problem(topic: str) -> str | None:
-    """Check the name of a topic by Kafka's rule."""
     if _TOPIC_NAME.fullmatch(topic) and topic not in {".", ".."}:
         return None
     return f"`{topic}` is not a topic name: use letters, digits, `.`, `_` and `-` only, at most 249 of them"

@@ -60,7 +60,6 @@ def choices_of(hint: Any) -> tuple[str, ...]:
 
 
 def choice_problems(struct: msgspec.Struct) -> list[str]:
-    """Check the fields that accept certain words only."""
     hints = get_type_hints(type(struct), include_extras=True)
     return [
         f"`{name}` {invalid_choice(getattr(struct, name), words)}"

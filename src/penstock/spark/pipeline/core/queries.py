@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from penstock.spark.dead_letter_format import TOPIC_SUFFIX
 from penstock.spark.pipeline.core.graph import reachable, upstream
 from penstock.spark.pipeline.core.model import Output, Pipeline, TopicSource, rejects
 
@@ -50,7 +51,7 @@ def plan_queries(pipeline: Pipeline) -> tuple[PlannedQuery, ...]:
 
 
 def dead_letter_topic(pipeline: Pipeline) -> str:
-    return pipeline.dead_letter_topic or f"{pipeline.name}.dlq"
+    return pipeline.dead_letter_topic or f"{pipeline.name}{TOPIC_SUFFIX}"
 
 
 def _for_output(pipeline: Pipeline, output: Output) -> PlannedQuery:

@@ -8,11 +8,12 @@ import msgspec
 from penstock.spark.pipeline.core.model import Pipeline, Sink, Target
 from penstock.spark.pipeline.core.names import topic_name_problem
 from penstock.spark.record_columns import RECORD
+from penstock.spark.sink.settings import AT_LEAST_ONCE, EXACTLY_ONCE
+from penstock.spark.text import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-EXACTLY_ONCE = "exactly-once"
 _PENSTOCK = "penstock"
 
 
@@ -24,7 +25,7 @@ class TopicTarget(Target, frozen=True, kw_only=True):
     key: str | None = None  # a SQL expression
     value: str | None = None  # a SQL expression; without it the whole row as JSON
     headers: dict[str, str] = msgspec.field(default_factory=dict)  # name -> SQL expression
-    delivery: Annotated[str, (EXACTLY_ONCE, "at-least-once")] = EXACTLY_ONCE
+    delivery: Annotated[str, (EXACTLY_ONCE, AT_LEAST_ONCE)] = EXACTLY_ONCE
     partitions: int | None = None  # of the topic, if it has to be created
 
     @property
@@ -83,14 +84,12 @@ def describe_topic(topic: str, partitions: Mapping[str, int] | None) -> str:
     if partitions is None:
         return topic
     count = partitions.get(topic)
-    return (
-        f"{topic} (missing)" if count is None else f"{topic} ({count} partition{'' if count == 1 else 's'})"
-    )
+    return f"{topic} (missing)" if count is None else f"{topic} ({counted(count, 'partition')})"
 
 
 def describe_written(topic: str, wanted: int | None, partitions: Mapping[str, int] | None) -> str:
     """Describe a topic that is created when the pipeline starts, if it is missing."""
     if partitions is None or topic in partitions:
         return describe_topic(topic, partitions)
-    count = "the broker's number of" if wanted is None else wanted
-    return f"{topic} (will be created with {count} partition{'' if wanted == 1 else 's'})"
+    count = "the broker's number of partitions" if wanted is None else counted(wanted, "partition")
+    return f"{topic} (will be created with {count})"

@@ -10,38 +10,13 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from penstock.client.blocking.client import BlockingClient
-from penstock.client.core.destinations import coordinator_of_group
+from penstock.client.errors import BrokerError
+from penstock.client.metadata import TopicPartition
 from penstock.client.settings import ClientSettings
-from penstock.protocol.messages import offset_commit
 from penstock.spark.pipeline.progress.batch import Offsets
 
 _DEADLINE_MS = 5_000
 _CLOSE_TIMEOUT_S = 10.0
-_NAMES_TOPICS_LAST = 9  # later versions of OffsetCommit identify topics by id
-
-
-def commit_request(group: str, offsets: Offsets) -> offset_commit.OffsetCommitRequest:
-    """Build a commit without member and generation, like the commit of a consumer with assigned partitions."""
-    return offset_commit.OffsetCommitRequest(
-        group_id=group,
-        topics=[
-            offset_commit.OffsetCommitRequestTopic(
-                name=topic,
-                partitions=[
-                    offset_commit.OffsetCommitRequestPartition(
-                        partition_index=partition, committed_offset=offset, committed_metadata=""
-                    )
-                    for partition, offset in partitions.items()
-                ],
-            )
-            for topic, partitions in offsets.items()
-        ],
-    )
-
-
-def first_error(response: offset_commit.OffsetCommitResponse) -> int:
-    codes = [partition.error_code for topic in response.topics for partition in topic.partitions]
-    return next((code for code in codes if code), 0)
 
 
 class OffsetPublisher:
@@ -77,18 +52,26 @@ class OffsetPublisher:
             is_last = self._closing
             for group, offsets in self._wanted.items():
                 if self._published.get(group) != offsets:
-                    self._commit(group, offsets)
+                    self._try_commit(group, offsets)
 
-    def _commit(self, group: str, offsets: Offsets) -> None:
+    def _try_commit(self, group: str, offsets: Offsets) -> None:
         try:
-            existing = self._cluster.topics(offsets)  # a topic may have been deleted meanwhile
-            request = commit_request(group, {name: offsets[name] for name in offsets if name in existing})
-            to = coordinator_of_group(group)
-            self._cluster.request(to, request, error_of=first_error, version_max=_NAMES_TOPICS_LAST)
+            self._commit(group, offsets)
         except Exception as error:  # noqa: BLE001 - must not end a run
             if not self._is_failing and not self._closing:
-                self._on_error(f"cannot commit the offsets of group {group}, will retry: {error}")
+                self._on_error(f"cannot commit the offsets of group {group}, retrying: {error}")
             self._is_failing = True
         else:
             self._published[group] = offsets
             self._is_failing = False
+
+    def _commit(self, group: str, offsets: Offsets) -> None:
+        topics = self._cluster.topics(offsets)  # without those that were deleted meanwhile
+        committed = {
+            TopicPartition(topic, partition): offset
+            for topic in topics
+            for partition, offset in offsets[topic].items()
+        }
+        for code in self._cluster.commit(group, committed).values():
+            if code:
+                raise BrokerError(code, "OffsetCommit")

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.progress.batch import Offsets
@@ -13,28 +14,20 @@ from penstock.spark.pipeline.progress.terminal import Display
 _INTERVAL_S = 1.0
 
 
+@dataclass(kw_only=True)
 class Reporter:
     """Runs in a thread, from the constructor to `close`, which reports the end."""
 
-    def __init__(
-        self,
-        *,
-        monitor: Monitor,
-        display: Display,
-        directory: str,
-        pipeline: Pipeline,
-        groups: Mapping[str, str],  # query -> consumer group
-        publish: Callable[[Mapping[str, Offsets]], None],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._monitor = monitor
-        self._display = display
-        self._directory = directory
-        self._pipeline = pipeline
-        self._groups = groups
-        self._publish = publish
-        self._now_ms = now_ms
-        self._started_ms = now_ms()
+    monitor: Monitor
+    display: Display
+    directory: str
+    pipeline: Pipeline
+    groups: Mapping[str, str]  # query -> consumer group
+    publish: Callable[[Mapping[str, Offsets]], None]
+    now_ms: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        self._started_ms = self.now_ms()
         self._closing = threading.Event()
         self._is_disk_failing = False
         self._report(self.status())
@@ -42,16 +35,16 @@ class Reporter:
         self._thread.start()
 
     def status(self, exit_code: int | None = None) -> RunStatus:
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         return RunStatus(
-            pipeline=self._pipeline.name,
-            file=self._pipeline.path,
+            pipeline=self.pipeline.name,
+            file=self.pipeline.path,
             pid=os.getpid(),
             started_ms=self._started_ms,
             updated_ms=now_ms,
             ended_ms=None if exit_code is None else now_ms,
             exit_code=exit_code,
-            queries=self._monitor.statuses(now_ms),
+            queries=self.monitor.statuses(now_ms),
         )
 
     def close(self, exit_code: int) -> RunStatus:
@@ -66,14 +59,14 @@ class Reporter:
             self._report(self.status())
 
     def _report(self, status: RunStatus) -> None:
-        self._display.show(status.queries)
-        consumed = self._monitor.consumed()
-        self._publish({self._groups[name]: offsets for name, offsets in consumed.items()})
+        self.display.show(status.queries)
+        consumed = self.monitor.consumed()
+        self.publish({self.groups[name]: offsets for name, offsets in consumed.items()})
         try:
-            write_status(self._directory, status)
+            write_status(self.directory, status)
         except OSError as error:  # a full disk: the pipeline itself may continue
             if not self._is_disk_failing:
-                self._display.print(f"cannot write the status file, will retry: {error}")
+                self.display.print(f"cannot write the status file, retrying: {error}")
             self._is_disk_failing = True
         else:
             self._is_disk_failing = False

@@ -46,7 +46,6 @@ def cells(query: QueryStatus) -> tuple[str, ...]:
 
 
 def line(query: QueryStatus) -> str:
-    """Describe a query in one line, for a log."""
     parts = [
         f"{query.name} {query.state}",
         f"{query.rows:,} rows",

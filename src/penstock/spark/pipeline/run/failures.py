@@ -4,6 +4,7 @@ import re
 
 from penstock.spark.pipeline.compile.errors import CLASS_PREFIX, short_message
 from penstock.spark.pipeline.compile.expectations import STOP_MARK
+from penstock.spark.text import one_line
 
 _WRAPPER = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: ")
 _TRACEBACK = "Traceback (most recent call last):"
@@ -12,7 +13,6 @@ _CHARACTERS_MAX = 600
 
 
 def is_expectation_stop(text: str) -> bool:
-    """Say whether an expectation stopped the query; a restart would not help."""
     return STOP_MARK in _without_plan(text)
 
 
@@ -25,21 +25,20 @@ def reason_of(text: str) -> str:
     text = CLASS_PREFIX.sub("", _without_plan(text))
     if is_expectation_stop(text):
         reason = text[text.index(STOP_MARK) + len(STOP_MARK) :]
-        return _one_line(reason.partition(" SQLSTATE:")[0].partition("\n")[0])
+        return one_line(reason.partition(" SQLSTATE:")[0].partition("\n")[0], _CHARACTERS_MAX)
     if _TRACEBACK in text:
         return _last_traceback_message(text)
-    return _one_line(short_message(_WRAPPER.sub("", text.strip())))
+    return one_line(short_message(_WRAPPER.sub("", text.strip())), _CHARACTERS_MAX)
 
 
 def _last_traceback_message(text: str) -> str:
-    """Return the message of the last Python traceback."""
     lines = text[text.rindex(_TRACEBACK) :].splitlines()[1:]
     for place, line in enumerate(lines):
         if line and not line[0].isspace() and (raised := _RAISED.match(line)):
             more = [each for each in _until_blank(lines[place + 1 :]) if not each.startswith("SQLSTATE")]
             reason = " ".join(filter(None, (raised[2], *more))).partition(" SQLSTATE:")[0]
-            return _one_line(reason or raised[1])
-    return _one_line(lines[-1] if lines else text)
+            return one_line(reason or raised[1], _CHARACTERS_MAX)
+    return one_line(lines[-1] if lines else text, _CHARACTERS_MAX)
 
 
 def _until_blank(lines: list[str]) -> list[str]:
@@ -49,8 +48,3 @@ def _until_blank(lines: list[str]) -> list[str]:
             break
         found.append(line)
     return found
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _CHARACTERS_MAX else f"{line[: _CHARACTERS_MAX - 1]}…"

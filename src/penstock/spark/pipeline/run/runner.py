@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from penstock.client.blocking.client import BlockingClient
 from penstock.client.connection import Disconnected
 from penstock.client.errors import ClientError
+from penstock.events import now_ms
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import read_streams
 from penstock.spark.pipeline.core.model import Pipeline, StateStep
@@ -169,7 +170,7 @@ def _run_in(
         monitor=monitor,
         report=display.print,
         stopping=stopping,
-        now_ms=_now_ms,
+        now_ms=now_ms,
         pause=lambda: time.sleep(_POLL_INTERVAL_S),
     )
     publisher = OffsetPublisher(client_settings(pipeline), display.print)
@@ -180,7 +181,7 @@ def _run_in(
         pipeline=pipeline,
         groups={query.name: query.group for query in queries},
         publish=publisher.publish,
-        now_ms=_now_ms,
+        now_ms=now_ms,
     )
     listener = ProgressListener(monitor)
     spark.streams.addListener(listener)
@@ -197,7 +198,3 @@ def _run_in(
         status = reporter.close(1 if supervisor.given_up else 0)
         publisher.close()
     return RunResult(status=status, given_up=supervisor.given_up)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -7,6 +7,7 @@ the interface to the engine; time comes from the constructor's arguments.
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.spark.durations import format_duration
@@ -52,37 +53,27 @@ class RunningQuery(Protocol):
 Starter = Callable[[PlannedQuery], RunningQuery]
 
 
+@dataclass
 class _SupervisedQuery:
-    def __init__(self, planned: PlannedQuery) -> None:
-        self.planned = planned
-        self.running: RunningQuery | None = None
-        self.failures_ms: list[int] = []
-        self.restart_at_ms: int | None = None
-        self.given_up: str | None = None
+    planned: PlannedQuery
+    running: RunningQuery | None = None
+    failures_ms: list[int] = field(default_factory=list)
+    restart_at_ms: int | None = None
+    given_up: str | None = None
 
 
+@dataclass(kw_only=True)
 class Supervisor:
     """`run` and `run_once` return when all queries have ended; `given_up` then has those that failed permanently."""
 
-    def __init__(
-        self,
-        *,
-        start: Starter,
-        restart: Restart,
-        monitor: Monitor,
-        report: Callable[[str], None],
-        stopping: threading.Event,
-        now_ms: Callable[[], int],
-        pause: Callable[[], None],
-    ) -> None:
-        self._start = start
-        self._restart = restart
-        self._monitor = monitor
-        self._report = report
-        self._stopping = stopping
-        self._now_ms = now_ms
-        self._pause = pause
-        self.given_up: dict[str, str] = {}  # name of the query -> reason
+    start: Starter
+    restart: Restart
+    monitor: Monitor
+    report: Callable[[str], None]
+    stopping: threading.Event
+    now_ms: Callable[[], int]
+    pause: Callable[[], None]
+    given_up: dict[str, str] = field(default_factory=dict, init=False)  # name of the query -> reason
 
     # -- until a signal
 
@@ -90,10 +81,10 @@ class Supervisor:
         """Keep the queries running until a stop is requested, or until all are given up."""
         supervised = [_SupervisedQuery(planned) for planned in queries]
         self._start_all(supervised)
-        while not self._stopping.is_set() and any(each.given_up is None for each in supervised):
+        while not self.stopping.is_set() and any(each.given_up is None for each in supervised):
             for each in supervised:
                 self._check(each, ends_well=False)
-            self._pause()
+            self.pause()
         self._stop(supervised)
 
     # -- once
@@ -103,40 +94,40 @@ class Supervisor:
         for round_ in rounds:
             for _ in range(_ROUNDS_MAX):
                 rows = self._run_to_end(round_.queries)
-                if self._stopping.is_set() or not round_.repeats or not rows:
+                if self.stopping.is_set() or not round_.repeats or not rows:
                     break
             else:
                 names = ", ".join(query.name for query in round_.queries)
                 self._give_up(names, f"reads new records after {_ROUNDS_MAX} rounds: topics form a loop")
-            if self._stopping.is_set():
+            if self.stopping.is_set():
                 return
 
     def _run_to_end(self, queries: Sequence[PlannedQuery]) -> int:
         """Run queries until each has read all records; return the number of rows."""
         supervised = [_SupervisedQuery(planned) for planned in queries if planned.name not in self.given_up]
         names = [each.planned.name for each in supervised]
-        rows_before = self._monitor.rows(names)
+        rows_before = self.monitor.rows(names)
         self._start_all(supervised)
-        while not self._stopping.is_set():
+        while not self.stopping.is_set():
             for each in supervised:
                 self._check(each, ends_well=True)
             if not any(each.running is not None or each.restart_at_ms is not None for each in supervised):
                 break
-            self._pause()
+            self.pause()
         self._stop(supervised)
-        return self._monitor.rows(names) - rows_before
+        return self.monitor.rows(names) - rows_before
 
     # -- one query
 
     def _start_all(self, supervised: Sequence[_SupervisedQuery]) -> None:
         """Start a few at a time: Spark allows the Python process of a source only ten seconds to start."""
         for each in supervised:
-            if self._stopping.is_set():
+            if self.stopping.is_set():
                 return
             self._start_query(each)
-            deadline_ms = self._now_ms() + _OPEN_TIMEOUT_MS
-            while self._count_starting(supervised) >= _STARTING_MAX and self._now_ms() < deadline_ms:
-                self._pause()
+            deadline_ms = self.now_ms() + _OPEN_TIMEOUT_MS
+            while self._count_starting(supervised) >= _STARTING_MAX and self.now_ms() < deadline_ms:
+                self.pause()
 
     def _count_starting(self, supervised: Sequence[_SupervisedQuery]) -> int:
         return sum(
@@ -148,16 +139,16 @@ class Supervisor:
     def _start_query(self, query: _SupervisedQuery) -> None:
         query.restart_at_ms = None
         try:
-            query.running = self._start(query.planned)
+            query.running = self.start(query.planned)
         except CannotStart as error:
             self._on_failure(query, str(error), is_final=True)
         except Exception as error:  # noqa: BLE001 - the other queries continue
             self._on_failure(query, str(error), is_final=False)
         else:
-            self._monitor.set_state(query.planned.name, status.RUNNING)
+            self.monitor.set_state(query.planned.name, status.RUNNING)
 
     def _check(self, query: _SupervisedQuery, *, ends_well: bool) -> None:
-        if query.restart_at_ms is not None and self._now_ms() >= query.restart_at_ms:
+        if query.restart_at_ms is not None and self.now_ms() >= query.restart_at_ms:
             self._start_query(query)
         running = query.running
         if running is None or running.is_active():
@@ -168,31 +159,31 @@ class Supervisor:
         if failure is not None:
             self._on_failure(query, failure, is_final=is_expectation_stop(failure))
         elif ends_well:
-            self._monitor.set_state(query.planned.name, status.DONE)
+            self.monitor.set_state(query.planned.name, status.DONE)
         else:  # stopped through Spark, not by this process
             self._on_failure(query, "it was stopped by another process", is_final=False)
 
     def _on_failure(self, query: _SupervisedQuery, text: str, *, is_final: bool) -> None:
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         query.failures_ms.append(now_ms)
         name, reason = query.planned.name, reason_of(text)
-        restart = self._restart
+        restart = self.restart
         recent = sum(now_ms - failure_ms <= restart.within_ms for failure_ms in query.failures_ms)
         if is_final or recent > restart.attempts:
             query.given_up = reason
-            self._monitor.record_failure(name, status.FAILED, reason)
+            self.monitor.record_failure(name, status.FAILED, reason)
             often = f" (it failed {recent} times in {format_duration(restart.within_ms)})"
             self._give_up(name, reason if is_final else reason + often)
             return
         pause_ms = min(restart.backoff_ms * 2 ** (recent - 1), _PAUSE_MS_MAX)
         query.restart_at_ms = now_ms + pause_ms
-        self._monitor.record_failure(name, status.PAUSED, reason)
+        self.monitor.record_failure(name, status.PAUSED, reason)
         again = f"restart {recent} of {restart.attempts} in {pause_ms / 1000:g} s"
-        self._report(f"{name} failed: {reason}; {again}")
+        self.report(f"{name} failed: {reason}; {again}")
 
     def _give_up(self, name: str, reason: str) -> None:
         self.given_up[name] = reason
-        self._report(f"{name} failed permanently: {reason}")
+        self.report(f"{name} failed permanently: {reason}")
 
     # -- the end
 
@@ -201,30 +192,26 @@ class Supervisor:
         waiting = [
             (each, each.running, each.running.last_batch()) for each in supervised if each.running is not None
         ]
-        deadline_ms = self._now_ms() + _FINISH_BATCH_TIMEOUT_MS
+        deadline_ms = self.now_ms() + _FINISH_BATCH_TIMEOUT_MS
         while waiting:
             unfinished = []
             for each, running, batch in waiting:
-                if not (
-                    not running.is_active()
-                    or running.is_between_batches()
-                    or running.last_batch() != batch
-                    or self._now_ms() >= deadline_ms
-                ):
+                is_in_batch = running.is_active() and not running.is_between_batches()
+                if is_in_batch and running.last_batch() == batch and self.now_ms() < deadline_ms:
                     unfinished.append((each, running, batch))
                     continue
                 running.stop()
                 self._record_progress(running)
                 each.running = None
-                self._monitor.set_state(each.planned.name, status.STOPPED)
+                self.monitor.set_state(each.planned.name, status.STOPPED)
             waiting = unfinished
             if waiting:
-                self._pause()
+                self.pause()
         for each in supervised:
             if each.restart_at_ms is not None:
-                self._monitor.set_state(each.planned.name, status.STOPPED)
+                self.monitor.set_state(each.planned.name, status.STOPPED)
 
     def _record_progress(self, running: RunningQuery) -> None:
         """Record batches that the listener may have missed."""
         for progress in running.progress():
-            self._monitor.record_batch(progress)
+            self.monitor.record_batch(progress)

@@ -22,8 +22,6 @@ _MERGE_DEPTH_MAX = 20
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The variables of a file, and the problems found so far."""
-
     environment: Mapping[str, str]
     problems: list[Problem] = []
 
