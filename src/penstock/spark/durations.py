@@ -1,23 +1,20 @@
 """Parses and formats durations: `10 minutes`, `5s`, `500 ms`, `1 hour 30 minutes`."""
 
 import re
-from types import MappingProxyType
 
 _SECOND_MS = 1_000
 _MINUTE_MS = 60 * _SECOND_MS
 _HOUR_MS = 60 * _MINUTE_MS
 _DAY_MS = 24 * _HOUR_MS
 
-_UNITS_MS = MappingProxyType(
-    {
-        **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1),
-        **dict.fromkeys(("s", "sec", "second", "seconds"), _SECOND_MS),
-        **dict.fromkeys(("m", "min", "minute", "minutes"), _MINUTE_MS),
-        **dict.fromkeys(("h", "hour", "hours"), _HOUR_MS),
-        **dict.fromkeys(("d", "day", "days"), _DAY_MS),
-        **dict.fromkeys(("week", "weeks"), 7 * _DAY_MS),
-    }
-)
+_UNITS_MS = {
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), _SECOND_MS),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), _MINUTE_MS),
+    **dict.fromkeys(("h", "hour", "hours"), _HOUR_MS),
+    **dict.fromkeys(("d", "day", "days"), _DAY_MS),
+    **dict.fromkeys(("week", "weeks"), 7 * _DAY_MS),
+}
 _SHOWN = (("day", _DAY_MS), ("hour", _HOUR_MS), ("minute", _MINUTE_MS), ("second", _SECOND_MS), ("ms", 1))
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 

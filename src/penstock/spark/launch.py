@@ -11,7 +11,6 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pyspark import SparkConf, SparkContext, java_gateway
@@ -26,21 +25,19 @@ _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _WORKER_SITE = str(Path(__file__).with_name("worker_site"))
 _LOG_TAIL_BYTES = 2000
 
-COMMON_SETTINGS = MappingProxyType(
-    {
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Spark counts records alone by default, and 10,000 records of 1 MB are 10 GB in one batch.
-        "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
-        # A driver that is killed while it writes its first offsets leaves a temporary file beside them, and Spark
-        # would refuse to ever start the query again.
-        "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
-    }
-)
+COMMON_SETTINGS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Spark counts records alone by default, and 10,000 records of 1 MB are 10 GB in one batch.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
+    # A driver that is killed while it writes its first offsets leaves a temporary file beside them, and Spark
+    # would refuse to ever start the query again.
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
+}
 # On a busy machine a Python worker may need longer to start than Spark's default of 15 s.
-_WORKER_TIMEOUT = MappingProxyType({"spark.python.authenticate.socketTimeout": "120s"})
-_QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})
-_LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
+_WORKER_TIMEOUT: Mapping[str, str] = {"spark.python.authenticate.socketTimeout": "120s"}
+_QUIET: Mapping[str, str] = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+_LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def session_settings(

@@ -8,7 +8,6 @@ log in a file instead of on the terminal.
 import os
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +15,7 @@ from penstock.spark.class_archive import archive_options, archive_path
 from penstock.spark.java import SparkDidNotStart, bundled_java_home, cache_directory, find_java
 from penstock.spark.launch import COMMON_SETTINGS, get_or_create_session, launch_session, session_settings
 
-NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+NO_SETTINGS: Mapping[str, str] = {}
 
 # A short run ends before C2 and G1 pay off.
 _SHORT_RUN_JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")

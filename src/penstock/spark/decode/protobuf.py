@@ -81,7 +81,6 @@ class ProtobufRowDecoder:
 
 
 def find_message(descriptors: bytes, name: str) -> Descriptor:
-    """Return the message of this full name; the error lists the names that exist."""
     files = descriptor_pb2.FileDescriptorSet()
     pool = descriptor_pool.DescriptorPool()
     try:

@@ -4,7 +4,6 @@ The fields of a class are its keys in a YAML file. Nothing here imports Spark: a
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar
 
 import msgspec
@@ -95,6 +94,6 @@ class ProtobufDecoder(Decoder, frozen=True):
     allow_null: bool = False
 
 
-DECODERS: Mapping[str, type[Decoder]] = MappingProxyType(
-    {each.kind: each for each in (JsonDecoder, EnvelopeDecoder, AvroDecoder, ProtobufDecoder, RawDecoder)}
-)
+DECODERS: Mapping[str, type[Decoder]] = {
+    each.kind: each for each in (JsonDecoder, EnvelopeDecoder, AvroDecoder, ProtobufDecoder, RawDecoder)
+}

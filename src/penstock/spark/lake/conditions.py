@@ -8,7 +8,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -25,19 +24,17 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     value: Any = None
 
 
-_ARROW: Mapping[Operator, Callable[[Any, Any], Any]] = MappingProxyType(
-    {
-        "==": operator.eq,
-        ">": operator.gt,
-        ">=": operator.ge,
-        "<": operator.lt,
-        "<=": operator.le,
-        "in": lambda field, values: field.isin(list(values)),
-        "is null": lambda field, _: field.is_null(),
-        "is not null": lambda field, _: field.is_valid(),
-        "starts with": pc.starts_with,
-    }
-)
+_ARROW: Mapping[Operator, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "in": lambda field, values: field.isin(list(values)),
+    "is null": lambda field, _: field.is_null(),
+    "is not null": lambda field, _: field.is_valid(),
+    "starts with": pc.starts_with,
+}
 
 
 def is_comparable(value: object) -> bool:

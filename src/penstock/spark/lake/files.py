@@ -65,7 +65,6 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def staged_path(path: str, staging: str | None) -> str:
-    """Return the path of a file, relative to the root, before it is moved to `path`."""
     return path if staging is None else f"{staging}/{os.path.basename(path)}{STAGED_SUFFIX}"
 
 

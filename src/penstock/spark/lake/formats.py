@@ -3,7 +3,6 @@
 import os
 import pkgutil
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,19 +22,17 @@ class TableFormat(msgspec.Struct, frozen=True, kw_only=True):
     extra: str = "spark"  # the pip extra that installs those libraries
 
 
-TABLE_FORMATS: Mapping[str, TableFormat] = MappingProxyType(
-    {
-        "delta": TableFormat(marker="_delta_log", table="penstock.spark.lake.delta:DeltaTable"),
-        "iceberg": TableFormat(
-            marker="metadata/penstock-catalog.db",
-            table="penstock.spark.lake.iceberg.table:IcebergTable",
-            extra="iceberg",
-        ),
-        "parquet": TableFormat(
-            marker="_penstock/table.json", table="penstock.spark.lake.parquet.table:ParquetTable"
-        ),
-    }
-)
+TABLE_FORMATS: Mapping[str, TableFormat] = {
+    "delta": TableFormat(marker="_delta_log", table="penstock.spark.lake.delta:DeltaTable"),
+    "iceberg": TableFormat(
+        marker="metadata/penstock-catalog.db",
+        table="penstock.spark.lake.iceberg.table:IcebergTable",
+        extra="iceberg",
+    ),
+    "parquet": TableFormat(
+        marker="_penstock/table.json", table="penstock.spark.lake.parquet.table:ParquetTable"
+    ),
+}
 
 
 def local_path(given: str) -> str:

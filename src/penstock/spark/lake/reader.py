@@ -1,7 +1,6 @@
 """Reads a table of any format into Spark as Arrow batches, without jars."""
 
-from collections.abc import Iterator, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql import datasource as spark
@@ -51,19 +50,17 @@ class FilteringTableReader(TableReader):
         return filters  # Spark checks all of them again
 
 
-_OPERATORS: MappingProxyType[type[Filter], Operator] = MappingProxyType(
-    {
-        spark.EqualTo: "==",
-        spark.GreaterThan: ">",
-        spark.GreaterThanOrEqual: ">=",
-        spark.LessThan: "<",
-        spark.LessThanOrEqual: "<=",
-        spark.StringStartsWith: "starts with",
-        spark.IsNull: "is null",
-        spark.IsNotNull: "is not null",
-        spark.In: "in",
-    }
-)
+_OPERATORS: Mapping[type[Filter], Operator] = {
+    spark.EqualTo: "==",
+    spark.GreaterThan: ">",
+    spark.GreaterThanOrEqual: ">=",
+    spark.LessThan: "<",
+    spark.LessThanOrEqual: "<=",
+    spark.StringStartsWith: "starts with",
+    spark.IsNull: "is null",
+    spark.IsNotNull: "is not null",
+    spark.In: "in",
+}
 
 
 def condition_of(given: Filter) -> Condition | None:

@@ -87,9 +87,6 @@ def decide(
     return Decision(batch_id=batch_id, run_id=run.run_id, members=tuple(members), idle=(*idle, *spare))
 
 
-# -- as text -----------------------------------------------------------------------------------------------
-
-
 def encode_pieces(decision: Decision) -> list[str]:
     """Encode the metadata for partition 0, 1, 2..."""
     run_id = decision.run_id.encode()

@@ -166,7 +166,6 @@ def _is_unapplied(transactions: Transactions, query_id: str, decision: Decision)
 
 
 def _check_all_open(transactions: Transactions, written: WrittenBatch) -> None:
-    """Raise if a transaction of the batch was aborted."""
     lost = transactions.find_lost(written.run, written.members)
     if lost:
         raise TransactionLost(

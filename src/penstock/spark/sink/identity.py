@@ -20,8 +20,6 @@ _RUN_PROPERTY = "spark.jobGroup.id"  # a streaming query runs its jobs in a grou
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One start of one query."""
-
     query_id: str
     run_id: str
 

@@ -120,8 +120,6 @@ class Sender:
             return Retry(f"Produce to {batch.tp} failed with {error_name(code)}")
         raise _refused(batch.tp, code, None if response is None else response.error_message)
 
-    # -- retries
-
     def _send_or_resend(self, step: Callable[[], None]) -> None:
         try:
             step()

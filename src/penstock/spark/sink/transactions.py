@@ -81,8 +81,6 @@ class BrokerTransactions:
         to = CoordinatorOf(kind, key)
         return self._cluster.request(to, request, error_of=_first_error, version_max=version_max, what=what)
 
-    # -- one transaction
-
     def begin(self, transactional_id: str) -> tuple[int, int]:
         while True:
             request = init_producer_id.InitProducerIdRequest(
@@ -136,8 +134,6 @@ class BrokerTransactions:
             elif code:
                 raise BrokerError(code, f"ending the transaction of {transactional_id}")
         return ended_otherwise
-
-    # -- open transactions
 
     def find_lost(self, run: Run, members: Sequence[Member]) -> list[Member]:
         by_id = _by_transactional_id(run, members)
@@ -214,8 +210,6 @@ class BrokerTransactions:
 
         return self._cluster.until_done(what, attempt)
 
-    # -- decisions
-
     def last_decision(self, query_id: str, *, is_stable: bool) -> Decision | None:
         group = driver_id(query_id)
         topic = offset_fetch.OffsetFetchRequestTopics(
@@ -265,9 +259,6 @@ class BrokerTransactions:
         request = offset_commit.OffsetCommitRequest(group_id=group, topics=[topic])
         what = f"recording that batch {decision.batch_id} of query {query_id} is applied"
         self._call(GROUP, group, request, what)
-
-
-# -- pure ----------------------------------------------------------------------------------------------------
 
 
 def _by_transactional_id(run: Run, members: Sequence[Member]) -> dict[str, Member]:

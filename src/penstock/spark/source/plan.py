@@ -100,17 +100,18 @@ def split(
     ranges: Iterable[OffsetRange], *, partitions_min: int | None = None, records_max: int | None = None
 ) -> list[OffsetRange]:
     """Split ranges so that none has more than `records_max` offsets and there are about `partitions_min`."""
-    parts = [part for each in ranges if each.size for part in _cut(each, _pieces(each.size, records_max))]
+    parts = [
+        part
+        for each in ranges
+        if each.size
+        for part in _cut(each, 1 if records_max is None else -(-each.size // records_max))
+    ]
     if partitions_min is None or len(parts) >= partitions_min:
         return parts
     total = sum(part.size for part in parts)
     return [
         piece for part in parts for piece in _cut(part, max(1, round(part.size / total * partitions_min)))
     ]
-
-
-def _pieces(size: int, records_max: int | None) -> int:
-    return 1 if records_max is None else -(-size // records_max)
 
 
 def _cut(whole: OffsetRange, pieces: int) -> list[OffsetRange]:

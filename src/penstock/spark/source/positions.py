@@ -43,7 +43,6 @@ class Positions:
         )
 
     def existing_partitions(self) -> frozenset[TopicPartition]:
-        """Return the subscribed partitions; raise MissingTopics for named ones that do not exist."""
         found = self.partitions()
         if isinstance(self._subscription, Assigned):
             missing = sorted(map(str, self._subscription.partitions - found))

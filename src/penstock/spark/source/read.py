@@ -164,7 +164,6 @@ def _request(
 def _records_of(
     response: fetch.FetchResponse, wanted: OffsetRange, offset: int, settings: ClientSettings
 ) -> Fetched:
-    """Return the records of a response; raise if it has none."""
     data = response.responses[0].partitions[0] if response.responses else None
     code = response.error_code or (data.error_code if data else 0)
     if code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -179,13 +178,10 @@ def _records_of(
         nothing = f"{wanted.tp} has no records at offset {offset}, but should have them up to {wanted.end}"
         if data is None or records or response.throttle_time_ms:
             raise Retry(nothing)
-        raise _Compacted(nothing) if _end_of(data, settings) >= wanted.end else _Truncated(nothing)
+        end = data.last_stable_offset if settings.reads_committed_only else data.high_watermark
+        raise _Compacted(nothing) if end >= wanted.end else _Truncated(nothing)
     aborted = (data.aborted_transactions or ()) if settings.reads_committed_only else None
     return Fetched(records, offset, next_offset, aborted)
-
-
-def _end_of(data: fetch.PartitionData, settings: ClientSettings) -> int:
-    return data.last_stable_offset if settings.reads_committed_only else data.high_watermark
 
 
 def _skip_lost_records(

@@ -41,8 +41,6 @@ class StreamPlanner:
         self._earliest_of_new: dict[TopicPartition, int] = {}
         self._last_batch_at_ms = float("-inf")
 
-    # -- called by Spark
-
     def initial(self) -> Offsets:
         """Return the start of a query without a checkpoint."""
         partitions = self._positions.existing_partitions()
@@ -80,8 +78,6 @@ class StreamPlanner:
         return split(
             ranges, partitions_min=self._spec.partitions_min, records_max=self._spec.partition_records_max
         )
-
-    # -- offsets
 
     def _latest_offsets(self, start: Offsets) -> Offsets:
         """Return the latest offsets, or with AvailableNow the first ones; detect offsets that went back."""

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 import msgspec
 
@@ -15,7 +14,7 @@ _READY = re.compile(r"ready on .*?((?:\d{1,3}\.){3}\d{1,3}:\d+)")
 _READY_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 20.0
 # Kafka's default makes a new group wait three seconds for more members.
-_SETTINGS: Mapping[str, str] = MappingProxyType({"group.initial.rebalance.delay.ms": "0"})
+_SETTINGS: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0"}
 
 
 class BrokerDidNotStart(Exception):

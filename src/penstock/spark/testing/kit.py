@@ -34,8 +34,6 @@ class PipelineKit:
         self.directory = directory
         self._admin = AdminClient({"bootstrap.servers": broker.bootstrap})
 
-    # -- in
-
     def create_topic(self, name: str, partitions: int = 1) -> None:
         if name not in self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics:
             self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(_TIMEOUT_SECONDS)
@@ -67,8 +65,6 @@ class PipelineKit:
         assert producer.flush(_TIMEOUT_SECONDS) == 0, f"the broker did not acknowledge all records of {topic}"
         assert not refused, f"the broker refused a record of {topic}: {refused[0]}"
 
-    # -- run
-
     def run(self, file: str, *, environment: Mapping[str, str] | None = None) -> RunResult:
         """Run a pipeline file until it has read all current records. A failed query fails the test."""
         result = run(self.relocated(load(file, environment)), once=True, spark=self.spark, quiet=True)
@@ -99,8 +95,6 @@ class PipelineKit:
 
     def path(self, path: str) -> str:
         return path if "://" in path else os.path.join(self.directory, path)
-
-    # -- out
 
     def records(self, topic: str) -> list[Record]:
         """Return all committed records of a topic, partition by partition."""

@@ -1,7 +1,7 @@
 from penstock.spark.pipeline.core.graph import (
     cycles,
     outputs_of,
-    streams,
+    streaming_names,
     topological_order,
     unused_warnings,
     upstream,
@@ -47,7 +47,7 @@ def test_no_circle_is_seen_where_two_paths_meet() -> None:
 
 
 def test_a_step_is_a_stream_if_anything_it_reads_is_one() -> None:
-    found = streams(
+    found = streaming_names(
         pipeline(step("joined", "facts", "topic"), step("facts", "table"), step("last", "joined"))
     )
     assert found == {"topic", "joined", "last"}

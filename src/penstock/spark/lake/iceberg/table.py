@@ -24,7 +24,6 @@ from penstock.spark.lake.iceberg.cleanup import expired_snapshots, unreferenced_
 from penstock.spark.lake.iceberg.splits import iceberg_splits, row_filter
 from penstock.spark.lake.schema import table_schema
 from penstock.spark.lake.table import (
-    Batch,
     Commit,
     Compaction,
     OptimisticTable,
@@ -96,10 +95,11 @@ class IcebergTable(OptimisticTable):
             if plan.change:
                 with change.update_schema() as update:
                     update.union_by_name(plan.change.schema)
-            if commit.batch:
-                change.set_properties({_BATCH_PROPERTY + commit.batch.query_id: str(commit.batch.batch_id)})
+            if batch := commit.batch:
+                change.set_properties({_BATCH_PROPERTY + batch.query_id: str(batch.batch_id)})
             removed = _live_files(table) if commit.replaces_all else []
-            _replace_files(change, table, removed, paths, _summary(commit.batch))
+            summary = {_QUERY: batch.query_id, _BATCH: str(batch.batch_id)} if batch else {}
+            _replace_files(change, table, removed, paths, summary)
         self._write_hint(table)
         self._expire_old_snapshots(table)
 
@@ -224,10 +224,6 @@ def _without_short_integers(schema: pa.Schema) -> pa.Schema:
     """Iceberg's integers begin at 32 bits."""
     short = (pa.int8(), pa.int16())
     return pa.schema([field.with_type(pa.int32()) if field.type in short else field for field in schema])
-
-
-def _summary(batch: Batch | None) -> dict[str, str]:
-    return {_QUERY: batch.query_id, _BATCH: str(batch.batch_id)} if batch else {}
 
 
 def _live_files(table: Any) -> list[Any]:

@@ -53,7 +53,6 @@ def accepted_rows(frame: DataFrame, owner: str, expectations: Sequence[Expectati
 
 
 def rejection_reason(expectations: Sequence[Expectation]) -> Column:
-    """Return the reason for a dead letter; null for other rows."""
     reason: Column = F.lit(None).cast("string")
     for each in reversed(expectations):
         if each.otherwise is Otherwise.DEAD_LETTER:

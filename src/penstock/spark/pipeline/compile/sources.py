@@ -76,9 +76,6 @@ def _read_lake(
             yield from reader.read(share)
 
 
-# -- options
-
-
 def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
     options = {**_read_options(pipeline, source), **_start_options(source.starting)}
     if source.max_offsets_per_trigger is not None:
@@ -87,33 +84,28 @@ def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
 
 
 def range_options(pipeline: Pipeline, source: TopicSource, start: Offsets, end: Offsets) -> dict[str, str]:
+    about_streams = ("starting", "ending", "maxoffsetspertrigger", "minoffsetspertrigger")
     return {
         **_read_options(pipeline, source),
-        **_without_stream_options(source.options),
+        **{name: text for name, text in source.options.items() if not name.lower().startswith(about_streams)},
         "startingOffsets": json.dumps(start),
         "endingOffsets": json.dumps(end),
     }
 
 
-def _without_stream_options(options: Mapping[str, str]) -> dict[str, str]:
-    about_streams = ("starting", "ending", "maxoffsetspertrigger", "minoffsetspertrigger")
-    return {name: value for name, value in options.items() if not name.lower().startswith(about_streams)}
-
-
 def _read_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
+    subscription = (
+        {"subscribe": ",".join(source.topics)}
+        if source.pattern is None
+        else {"subscribePattern": source.pattern}
+    )
     return {
         # Skip aborted records by default; the file may set another isolation level.
         "kafka.isolation.level": "read_committed",
         **pipeline.client_options,
-        **_subscription_options(source),
+        **subscription,
         "includeHeaders": "true",
     }
-
-
-def _subscription_options(source: TopicSource) -> dict[str, str]:
-    if source.pattern is not None:
-        return {"subscribePattern": source.pattern}
-    return {"subscribe": ",".join(source.topics)}
 
 
 def _start_options(starting: str) -> dict[str, str]:

@@ -134,12 +134,9 @@ def _run_function(operation: PythonStep, frames: list[DataFrame], directory: str
         function = resolve(function, directory)
     result = function(*frames)
     if not isinstance(result, DataFrame):
-        raise ValueError(f"{_name_of(function)} returned {type(result).__name__}, not a DataFrame")  # noqa: TRY004
+        name = getattr(function, "__qualname__", function)
+        raise ValueError(f"{name} returned {type(result).__name__}, not a DataFrame")  # noqa: TRY004
     return result
-
-
-def _name_of(function: Any) -> str:
-    return str(getattr(function, "__qualname__", function))
 
 
 def _dedupe(operation: DedupeStep, frame: DataFrame) -> DataFrame:

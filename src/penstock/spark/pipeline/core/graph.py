@@ -110,7 +110,7 @@ def outputs_of(pipeline: Pipeline, name: str) -> tuple[Output, ...]:
     return tuple(output for output in pipeline.outputs if name in upstream(pipeline, [output.input]))
 
 
-def streams(pipeline: Pipeline) -> set[str]:
+def streaming_names(pipeline: Pipeline) -> set[str]:
     found = {source.name for source in pipeline.sources if isinstance(source, TopicSource)}
     for step in topological_order(pipeline.steps):
         if set(step.inputs) & found:

@@ -278,5 +278,4 @@ class Pipeline(Part, frozen=True, kw_only=True):
         return {**given, "kafka.bootstrap.servers": self.bootstrap_servers}
 
     def resolve(self, path: str) -> str:
-        """Make a path of the file absolute; a URL stays as it is."""
         return path if "://" in path else os.path.abspath(os.path.join(self.directory, path))

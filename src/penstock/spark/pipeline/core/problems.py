@@ -1,7 +1,7 @@
 """Problems of a pipeline file: each has its line, and all of them are reported at once."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -33,6 +33,12 @@ def error(line: int, message: str) -> Problem:
 
 def warning(line: int, message: str) -> Problem:
     return Problem(message=message, line=line, is_warning=True)
+
+
+def prefixed(what: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Name the part that has the problems: `step paid: …`."""
+    for problem in problems:
+        yield msgspec.structs.replace(problem, message=f"{what}: {problem.message}")
 
 
 def sorted_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:

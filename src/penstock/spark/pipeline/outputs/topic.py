@@ -48,7 +48,6 @@ class TopicTarget(Target, frozen=True, kw_only=True):
         return f"topic {describe_written(self.topic, self.partitions, partitions)}, {self.delivery}"
 
     def select(self, frame: "DataFrame") -> "DataFrame":
-        """Return the columns key, value and headers."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - the file is read without Spark
 
         columns = [] if self.key is None else [_bytes_or_text(frame, self.key).alias("key")]

@@ -65,7 +65,6 @@ class CheckpointOwnerMismatch(Exception):
 
 
 def write_status(directory: str, status: RunStatus) -> None:
-    """Replace the file atomically."""
     path = os.path.join(directory, STATUS_FILE)
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "wb") as file:

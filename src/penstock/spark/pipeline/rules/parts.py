@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from penstock.spark.pipeline.core import model
 from penstock.spark.pipeline.core.names import file_name_problem, topic_name_problem, view_name_problem
 from penstock.spark.pipeline.core.positions import starting_problem
-from penstock.spark.pipeline.core.problems import Problem, error
+from penstock.spark.pipeline.core.problems import Problem, error, prefixed
 from penstock.spark.pipeline.outputs import TARGETS
 
 _REFUSED_PROPERTIES = {
@@ -32,13 +32,13 @@ def rule_problems(pipeline: model.Pipeline, *, broken: Collection[str] = ()) -> 
         )
     for source in pipeline.sources:
         if source.name not in broken:
-            problems += _source_problems(source)
+            problems += prefixed(f"source {source.name}", _source_problems(source))
     for step in pipeline.steps:
         if step.name not in broken:
-            problems += _step_problems(step)
+            problems += prefixed(f"step {step.name}", _step_problems(step))
     for output in pipeline.outputs:
         if f"output {output.name}" not in broken:
-            problems += _output_problems(output)
+            problems += prefixed(f"output {output.name}", _output_problems(output))
     return problems
 
 
@@ -73,101 +73,85 @@ def _duplicate_name_problems(pipeline: model.Pipeline) -> Iterator[Problem]:
 
 
 def _source_problems(source: model.Source) -> Iterator[Problem]:
-    what = f"source {source.name}"
     if wrong := view_name_problem(source.name):
-        yield error(source.line, f"{what}: {wrong}")
+        yield error(source.line, wrong)
     if not isinstance(source, model.TopicSource):
         return
     if source.pattern is not None:
         try:
             re.compile(source.pattern)
         except re.error as reason:
-            yield error(source.line, f"{what}: `pattern` is not a regular expression: {reason}")
+            yield error(source.line, f"`pattern` is not a regular expression: {reason}")
     elif not source.topics:
-        yield error(source.line, f"{what}: `topics` names no topic")
+        yield error(source.line, "`topics` names no topic")
     for topic in source.topics:
         if wrong := topic_name_problem(topic):
-            yield error(source.line, f"{what}: {wrong}")
+            yield error(source.line, wrong)
     if wrong := starting_problem(source.starting):
-        yield error(source.line, f"{what}: `starting` {wrong}")
+        yield error(source.line, f"`starting` {wrong}")
     for option in source.options:
         if option.lower() in _REFUSED_OPTIONS:
-            yield error(source.line, f"{what}: the option `{option}` has a key of its own in the file")
-    yield from _expectation_problems(what, source.expectations)
+            yield error(source.line, f"the option `{option}` has a key of its own in the file")
+    yield from _expectation_problems(source.expectations)
 
 
-def _expectation_problems(what: str, expectations: Collection[model.Expectation]) -> Iterator[Problem]:
+def _expectation_problems(expectations: Collection[model.Expectation]) -> Iterator[Problem]:
     seen: set[str] = set()
     for expectation in expectations:
         if expectation.name in seen:
             yield error(
-                expectation.line, f"{what}: there are two expectations named `{expectation.name}`: rename one"
+                expectation.line, f"there are two expectations named `{expectation.name}`: rename one"
             )
         seen.add(expectation.name)
 
 
 def _step_problems(step: model.Step) -> Iterator[Problem]:
-    what, operation = f"step {step.name}", step.operation
+    operation = step.operation
     if wrong := view_name_problem(step.name):
-        yield error(step.line, f"{what}: {wrong}")
+        yield error(step.line, wrong)
     if isinstance(operation, model.SqlStep):
         if not step.inputs:
-            yield error(operation.line, f"{what}: the query reads no source and no step")
+            yield error(operation.line, "the query reads no source and no step")
     elif isinstance(operation, model.JoinStep):
         if not operation.on and operation.how != "cross":
-            yield error(operation.line, f"{what}: join: `on` is missing")
+            yield error(operation.line, "join: `on` is missing")
         if len(step.inputs) != 2:
-            yield error(step.line, f"{what}: a join reads two inputs: write `from: [left, right]`")
+            yield error(step.line, "a join reads two inputs: write `from: [left, right]`")
         elif step.inputs[0] == step.inputs[1]:
-            yield error(
-                step.line, f"{what}: joins {step.inputs[0]} with itself: use `sql` with aliases for that"
-            )
+            yield error(step.line, f"joins {step.inputs[0]} with itself: use `sql` with aliases for that")
     elif not isinstance(operation, model.PythonStep) and len(step.inputs) != 1:
-        yield error(step.line, f"{what}: reads one input, not {len(step.inputs)}")
+        yield error(step.line, f"reads one input, not {len(step.inputs)}")
     if isinstance(operation, model.WindowStep):
-        yield from _window_problems(what, operation)
-    for reference in _references(operation):
-        place, colon, name = reference.rpartition(":")
-        if not (colon and place and name):
-            yield error(
-                operation.line,
-                f"{what}: `{reference}` is not a reference to code: write `file.py:name` or `module:name`",
-            )
-    yield from _expectation_problems(what, step.expectations)
+        yield from prefixed("window", _window_problems(operation))
+    code = getattr(operation, "function", None) or getattr(operation, "processor", None)
+    if isinstance(code, str) and not re.fullmatch(r".+:[^:]+", code):
+        message = f"`{code}` is not a reference to code: write `file.py:name` or `module:name`"
+        yield error(operation.line, message)
+    yield from _expectation_problems(step.expectations)
 
 
-def _references(operation: object) -> list[str]:
-    if isinstance(operation, model.PythonStep) and isinstance(operation.function, str):
-        return [operation.function]
-    if isinstance(operation, model.StateStep) and isinstance(operation.processor, str):
-        return [operation.processor]
-    return []
-
-
-def _window_problems(what: str, window: model.WindowStep) -> Iterator[Problem]:
+def _window_problems(window: model.WindowStep) -> Iterator[Problem]:
     size_ms, slide_ms, gap_ms = window.size_ms, window.slide_ms, window.session_gap_ms
-    wrong = []
     if gap_ms is not None:
         if size_ms is not None or slide_ms is not None:
-            wrong.append("`session_gap` replaces `size` and `slide`: keep one kind of window")
+            yield error(window.line, "`session_gap` replaces `size` and `slide`: keep one kind of window")
         if gap_ms <= 0:
-            wrong.append("`session_gap` must be longer than zero")
+            yield error(window.line, "`session_gap` must be longer than zero")
     elif size_ms is None:
-        wrong.append("`size` is missing: a window has either `size` (and `slide`) or `session_gap`")
+        message = "`size` is missing: a window has either `size` (and `slide`) or `session_gap`"
+        yield error(window.line, message)
     elif size_ms <= 0:
-        wrong.append("`size` must be longer than zero")
+        yield error(window.line, "`size` must be longer than zero")
     elif slide_ms is not None and not 0 < slide_ms <= size_ms:
-        wrong.append("`slide` must be longer than zero and at most `size`")
+        yield error(window.line, "`slide` must be longer than zero and at most `size`")
     if not window.aggregates:
-        wrong.append("`aggregates` is missing: write `aggregates: {total: sum(amount)}`")
+        yield error(window.line, "`aggregates` is missing: write `aggregates: {total: sum(amount)}`")
     columns = ["window_start", "window_end", *window.by, *window.aggregates]
-    duplicates = sorted({name for name in columns if columns.count(name) > 1})
-    wrong += [f"the result would have two columns `{column}`: rename one" for column in duplicates]
-    yield from (error(window.line, f"{what}: window: {each}") for each in wrong)
+    for column in sorted({name for name in columns if columns.count(name) > 1}):
+        yield error(window.line, f"the result would have two columns `{column}`: rename one")
 
 
 def _output_problems(output: model.Output) -> Iterator[Problem]:
-    what = f"output {output.name}"
     if wrong := file_name_problem(output.name):
-        yield error(output.line, f"{what}: {wrong}")
-    yield from (error(output.target.line, f"{what}: {wrong}") for wrong in output.target.problems())
+        yield error(output.line, wrong)
+    yield from (error(output.target.line, wrong) for wrong in output.target.problems())

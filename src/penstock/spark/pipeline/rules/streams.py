@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from penstock.spark.durations import format_duration
 from penstock.spark.pipeline.core import model
-from penstock.spark.pipeline.core.graph import outputs_of, streams, topological_order, upstream
-from penstock.spark.pipeline.core.problems import Problem, error, warning
+from penstock.spark.pipeline.core.graph import outputs_of, streaming_names, topological_order, upstream
+from penstock.spark.pipeline.core.problems import Problem, error, prefixed, warning
 
 _ADD_WATERMARK = "write `watermark: {column: …, delay: 10 minutes}` on its source or on the step"
 
@@ -18,16 +18,14 @@ Watermarks = tuple[model.Watermark, ...] | None
 
 
 def stream_problems(pipeline: model.Pipeline) -> list[Problem]:
-    streaming = streams(pipeline)
-    known = _watermarks(pipeline)
-    problems = [
-        problem
-        for step in pipeline.steps
-        if step.name in streaming
-        for problem in _step_problems(step, pipeline, streaming, known)
-    ]
+    streaming = streaming_names(pipeline)
+    watermarks = _watermarks(pipeline)
+    problems: list[Problem] = []
+    for step in pipeline.steps:
+        if step.name in streaming:
+            problems += prefixed(f"step {step.name}", _step_problems(step, pipeline, streaming, watermarks))
     for output in pipeline.outputs:
-        problems += _output_problems(output, pipeline, streaming)
+        problems += prefixed(f"output {output.name}", _output_problems(output, pipeline, streaming))
     return problems
 
 
@@ -45,7 +43,7 @@ def _watermarks(pipeline: model.Pipeline) -> dict[str, Watermarks]:
 
 
 def _watermarks_before(step: model.Step, known: dict[str, Watermarks]) -> Watermarks:
-    """Return the watermarks that the operation of a step sees: its inputs' watermarks, and the step's own."""
+    """Return the watermarks of a step's inputs, and the step's own."""
     found: tuple[model.Watermark, ...] = (step.watermark,) if step.watermark is not None else ()
     for name in step.inputs:
         of_input = known.get(name)
@@ -56,83 +54,72 @@ def _watermarks_before(step: model.Step, known: dict[str, Watermarks]) -> Waterm
 
 
 def _step_problems(
-    step: model.Step, pipeline: model.Pipeline, streaming: set[str], known: dict[str, Watermarks]
+    step: model.Step, pipeline: model.Pipeline, streaming: set[str], watermarks: dict[str, Watermarks]
 ) -> Iterator[Problem]:
-    before, operation, what = _watermarks_before(step, known), step.operation, f"step {step.name}"
+    before, operation = _watermarks_before(step, watermarks), step.operation
     if isinstance(operation, model.WindowStep):
         yield from _window_problems(step, operation, pipeline, before)
     elif isinstance(operation, model.DedupeStep):
         yield from _dedupe_problems(step, operation, before)
     elif isinstance(operation, model.StateStep):
         if operation.time_mode == "EventTime" and before == ():
-            yield error(
-                operation.line, f"{what}: event time needs a watermark, and there is none: {_ADD_WATERMARK}"
-            )
+            yield error(operation.line, f"event time needs a watermark, and there is none: {_ADD_WATERMARK}")
     elif isinstance(operation, model.JoinStep) and all(name in streaming for name in step.inputs):
-        yield from _stream_join_problems(step, operation, known)
+        yield from _stream_join_problems(step, operation, watermarks)
 
 
 def _window_problems(
     step: model.Step, window: model.WindowStep, pipeline: model.Pipeline, before: Watermarks
 ) -> Iterator[Problem]:
-    what = f"step {step.name}"
     if before == ():
         appending = [output.name for output in outputs_of(pipeline, step.name) if output.mode == "append"]
         if appending:
             yield error(
                 window.line,
-                f"{what}: the window needs a watermark, because output {appending[0]} appends and must know when "
+                f"the window needs a watermark, because output {appending[0]} appends and must know when "
                 f"a window is complete: {_ADD_WATERMARK}, or let the output have `mode: update`",
             )
         else:
-            yield warning(
-                window.line, f"{what}: without a watermark its state grows without bound: {_ADD_WATERMARK}"
-            )
+            yield warning(window.line, f"without a watermark its state grows without bound: {_ADD_WATERMARK}")
     elif before is not None and all(each.column != window.on for each in before):
         marked = ", ".join(f"`{each.column}`" for each in before)
-        yield error(
-            window.line,
-            f"{what}: the window is on `{window.on}`, but the watermark is on {marked}: use one column",
-        )
+        message = f"the window is on `{window.on}`, but the watermark is on {marked}: use one column"
+        yield error(window.line, message)
 
 
 def _dedupe_problems(step: model.Step, dedupe: model.DedupeStep, before: Watermarks) -> Iterator[Problem]:
-    what = f"step {step.name}"
     if dedupe.within_ms is None:
-        yield warning(
-            dedupe.line,
-            f"{what}: every key is kept forever: write `dedupe: {{by: …, within: 1 hour}}` to drop old ones",
-        )
+        advice = "write `dedupe: {by: …, within: 1 hour}` to drop old ones"
+        yield warning(dedupe.line, f"every key is kept forever: {advice}")
     elif before == ():
-        yield error(dedupe.line, f"{what}: `within` needs a watermark, and there is none: {_ADD_WATERMARK}")
+        yield error(dedupe.line, f"`within` needs a watermark, and there is none: {_ADD_WATERMARK}")
     elif before and step.watermark is None:
         delay_ms = max(each.delay_ms for each in before)
         if delay_ms < dedupe.within_ms:
             yield warning(
                 dedupe.line,
-                f"{what}: duplicates are found for {format_duration(delay_ms)} only, the delay of the watermark, "
+                f"duplicates are found for {format_duration(delay_ms)} only, the delay of the watermark, "
                 f"not for {format_duration(dedupe.within_ms)}: make the watermark's delay as long",
             )
 
 
 def _stream_join_problems(
-    step: model.Step, join: model.JoinStep, known: dict[str, Watermarks]
+    step: model.Step, join: model.JoinStep, watermarks: dict[str, Watermarks]
 ) -> Iterator[Problem]:
-    what = f"step {step.name}"
-    bare = [name for name in step.inputs if known.get(name) == ()]
+    bare = [name for name in step.inputs if watermarks.get(name) == ()]
     if not bare or step.watermark is not None:
         return
     without = f"{bare[0]} has no watermark" if len(bare) == 1 else f"{' and '.join(bare)} have no watermarks"
     if join.how == "inner":
         yield warning(
             join.line,
-            f"{what}: joins two streams, and {without}, so rows are kept forever: "
+            f"joins two streams, and {without}, so rows are kept forever: "
             "set one on each source, and bound the time between the two in `on`",
         )
     elif join.how in {"left", "right", "full", "left_semi", "left_anti"}:
         yield error(
             join.line,
-            f"{what}: a {join.how} join of two streams must know when no match can come anymore, and "
+            f"a {join.how} join of two streams must know when no match can come anymore, and "
             f"{without}: set one on each source, and bound the time in `on`",
         )
 
@@ -140,30 +127,25 @@ def _stream_join_problems(
 def _output_problems(
     output: model.Output, pipeline: model.Pipeline, streaming: set[str]
 ) -> Iterator[Problem]:
-    what = f"output {output.name}"
     names = upstream(pipeline, [output.input])
-    parts = {step.name: step for step in pipeline.steps}
     tables = {source.name for source in pipeline.sources if isinstance(source, model.TableSource)}
     if output.input not in streaming and names & tables:
-        yield error(output.line, f"{what}: reads tables only: an output must read at least one topic")
+        yield error(output.line, "reads tables only: an output must read at least one topic")
     if output.mode not in output.target.modes:
         yield error(
             output.line,
-            f"{what}: a {output.target.kind} cannot be written in {output.mode} mode: "
+            f"a {output.target.kind} cannot be written in {output.mode} mode: "
             f"use `mode: {output.target.modes[0]}`, or write to a topic",
         )
     aggregating = (model.WindowStep, model.SqlStep, model.PythonStep)
-    may_aggregate = any(isinstance(parts[name].operation, aggregating) for name in names if name in parts)
+    may_aggregate = any(
+        isinstance(step.operation, aggregating) for step in pipeline.steps if step.name in names
+    )
     if output.mode == "complete" and not may_aggregate:
-        yield error(
-            output.line,
-            f"{what}: complete mode is for aggregates, and nothing upstream aggregates: use `append`",
-        )
+        message = "complete mode is for aggregates, and nothing upstream aggregates: use `append`"
+        yield error(output.line, message)
     topic = output.target.writes_topic
     for source in pipeline.sources:
         if isinstance(source, model.TopicSource) and source.name in names and topic in source.topics:
-            yield warning(
-                output.target.line,
-                f"{what}: writes to topic {topic}, which its own source {source.name} reads: "
-                "its results come in again",
-            )
+            message = f"writes to topic {topic}, which its own source {source.name} reads: its results come in again"
+            yield warning(output.target.line, message)

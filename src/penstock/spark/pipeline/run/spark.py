@@ -27,7 +27,6 @@ _OPENING_SOURCES = "Initializing sources"
 def query_output(
     pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery
 ) -> tuple[DataFrame, Sink, str]:
-    """Return the frame that a query writes, its sink and its output mode."""
     output = planned.output
     if output is not None:
         return compiled.outputs[output.name], output.target.sink(pipeline), output.mode
@@ -77,8 +76,6 @@ class SparkStarter:
 
 
 class SparkQuery:
-    """A StreamingQuery as a `RunningQuery`."""
-
     def __init__(self, query: StreamingQuery) -> None:
         self._query = query
 

@@ -30,18 +30,14 @@ class CannotStart(Exception):
 
 
 class RunningQuery(Protocol):
-    """A running query, of any engine."""
-
     def is_active(self) -> bool: ...
 
-    def is_starting(self) -> bool:
-        """Say whether it is still opening its sources."""
+    def is_starting(self) -> bool: ...
 
     def failure(self) -> str | None:
         """Return the text of the exception that ended the query; None if it runs or ended well."""
 
-    def progress(self) -> Sequence[Progress]:
-        """Return the recent batches."""
+    def progress(self) -> Sequence[Progress]: ...
 
     def is_between_batches(self) -> bool: ...
 

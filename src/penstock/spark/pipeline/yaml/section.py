@@ -78,7 +78,6 @@ class Section:
         return key in self._entries
 
     def node(self, key: str, *, required: bool = False) -> yaml.Node | None:
-        """Return the node of the value; report a required node that is missing."""
         if self.has(key):
             return self._entries[key][1]
         if required:
@@ -203,7 +202,6 @@ class Section:
         return []
 
     def mapping(self, key: str, key_type: type = str) -> dict[Any, str]:
-        """Read a mapping of texts, or of numbers, to texts."""
         inner = self.section(key)
         found: dict[Any, str] = {}
         for name in inner.names() if inner is not None else ():
