@@ -5,8 +5,8 @@ import asyncio
 from penstock.client.connection import Connection
 from penstock.embedded.cluster import Cluster
 from penstock.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from tests.server.handlers.test_alter_partition_reassignments import VERSIONS, move
 from tests.server.handlers.test_delete_records import delete
-from tests.server.handlers.test_partition_reassignments import VERSIONS, move
 from tests.server.live import Client, batch
 
 

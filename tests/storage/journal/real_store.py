@@ -9,6 +9,7 @@ import pytest
 
 from penstock.runtime.clock import SystemClock
 from penstock.runtime.offload import ThreadOffload
+from penstock.storage import direct
 from penstock.storage.files import File, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal import journal_file
@@ -61,7 +62,7 @@ class RealStore:
 def watch_direct_descriptors(patch: pytest.MonkeyPatch) -> list[int]:
     """The descriptors for direct writes that journal files open from now on: none where the disk supports none."""
     descriptors: list[int] = []
-    open_direct = journal_file.open_direct
+    open_direct = direct.open_direct
 
     def open_and_note(file: File) -> int | None:
         descriptor = open_direct(file)
