@@ -204,7 +204,9 @@ def test_recover_truncates_a_partial_batch_and_reports_it(
     assert run(["log", "recover", str(data_dir)]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    assert f"Truncated {path} at offset 1 (" in captured.out
+    truncated = captured.out.partition("\n")[0]
+    assert truncated.startswith(f"Truncated {path}: ")
+    assert truncated.endswith(f" offset=1 bytes={len(batch(1, b'unfinished')) - 1}")
     assert "orders-0: offsets 0 to 4\norders-1: offsets 0 to 1\nrecovered 2 partition(s)\n" in captured.out
     assert path.read_bytes() == whole
     assert run(["log", "verify", str(data_dir)]) == 0
