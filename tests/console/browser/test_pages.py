@@ -232,7 +232,7 @@ def test_everything_is_reached_by_keyboard(visit: Visiting) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert page.evaluate("document.activeElement.rowIndex") == 12
     press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
 def test_reduced_motion_disables_animations(visit: Visiting) -> None:
