@@ -31,6 +31,12 @@ QUEUED_BYTES_MAX: Final = 16_384
 
 def resolve_below(waiting: list[Commit], end_offset: int) -> None:
     """Resolve the commits below `end_offset`, which are safe now, in the order of their appends."""
+    if len(waiting) == 1:  # as on most of many partitions
+        (commit,) = waiting
+        if commit.last_offset < end_offset:
+            waiting.clear()
+            commit.resolve(None)
+        return
     count = 0
     for commit in waiting:
         if commit.last_offset >= end_offset:
@@ -128,9 +134,8 @@ class AppendQueue:
         replica, deps = self._replica, self._replica.deps
         error_of_all: LogError | None = None
         try:
-            self.appender(log).append_each(
-                commits, leader_epoch=replica.leader_epoch, now_ms=commits[-1].now_ms
-            )
+            appender = self._appender or self.appender(log)
+            appender.append_each(commits, leader_epoch=replica.leader_epoch, now_ms=commits[-1].now_ms)
         except Exception as error:  # noqa: BLE001  no caller would fail the waiting commits
             _log.exception("Append to %s-%d failed", replica.topic, replica.partition)
             error_of_all = StorageError(f"the append failed: {error}")

@@ -375,7 +375,8 @@ class Replica:
         log = self._log
         assert log is not None
         self.high_watermark = high_watermark
-        log.producers.advance_high_watermark(high_watermark)
+        if log.producers.unreplicated:
+            log.producers.advance_high_watermark(high_watermark)
         if self.appends.uncommitted:
             resolve_below(self.appends.uncommitted, high_watermark)
         if self._readers:

@@ -84,7 +84,7 @@ class Flusher:
         """Sync the log's records as its topic's settings say. `Log.on_durable` is called when they are durable."""
         config = log.config
         if config.flush_messages == 1 or log.log_end_offset - log.durable_offset >= config.flush_messages:
-            self._sync(log)
+            self._sync(log, ())
         elif config.flush_ms != LONG_MAX and log not in self._timers:
             self._timers[log] = asyncio.get_running_loop().create_task(self._sync_later(log, config.flush_ms))
 
@@ -94,10 +94,10 @@ class Flusher:
         It fails with the log's `StorageFailure`, and may be dropped: then a failure raises no warning.
         """
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sync(log, waiter)
+        self._sync(log, (waiter,))
         return waiter
 
-    def _sync(self, log: Log, *waiters: "asyncio.Future[None]") -> None:
+    def _sync(self, log: Log, waiters: "tuple[asyncio.Future[None], ...]") -> None:
         syncs = self._rounds.get(log)
         if log.failure is not None or (syncs is None and not log.has_unsynced):
             _resolve(waiters, log.failure)
@@ -130,7 +130,7 @@ class Flusher:
     async def _sync_later(self, log: Log, delay_ms: int) -> None:
         await self._clock.sleep(delay_ms)
         self._timers.pop(log, None)
-        self._sync(log)
+        self._sync(log, ())
 
     # -- rounds of the journal ------------------------------------------------------------------------
 
@@ -256,15 +256,23 @@ class Flusher:
 
     def _end_each(self, part: Sequence[tuple[Log, _Round]], error: BaseException | None) -> None:
         for log, syncs in part:
-            assert syncs.job is not None
-            if self._finish(log, syncs.job, error):
+            job = syncs.job
+            if isinstance(job, JournalRecords):
+                assert self._journal is not None
+                is_further = log.finish_journal(job, self._journal.failure)
+            else:
+                assert job is not None
+                is_further = self._finish_direct(log, job, error)
+            if is_further:
                 self._advanced.append(log)
-            if syncs.job.generation != log.generation and log.failure is None:
+            if job.generation != log.generation and log.failure is None:
                 # The log was truncated meanwhile, so this sync proves nothing about the remaining records.
                 syncs.job = None
                 self._begin(log, syncs)
-            else:
+            elif syncs.is_wanted_again or syncs.current or syncs.following:
                 self._end(log, syncs)
+            else:
+                del self._rounds[log]
         while self._held and self._in_flight_count < self._in_flight_max:
             self._begin_direct(*self._held.popleft())
         # Responding to many producers takes as much time as a sync: the next sync runs meanwhile.
@@ -273,11 +281,8 @@ class Flusher:
         elif self._advanced:
             asyncio.get_running_loop().call_soon(self._notify)
 
-    def _finish(self, log: Log, job: SyncJob | JournalRecords, error: BaseException | None) -> bool:
+    def _finish_direct(self, log: Log, job: SyncJob, error: BaseException | None) -> bool:
         """Returns True if more of the log is durable now."""
-        if isinstance(job, JournalRecords):
-            assert self._journal is not None
-            return log.finish_journal(job, self._journal.failure)
         self._in_flight_count -= 1
         failure = job.failure
         if failure is None and error is not None:
@@ -291,8 +296,7 @@ class Flusher:
 
     def _end(self, log: Log, syncs: _Round) -> None:
         """Notify the waiters, and begin the next sync if one is wanted."""
-        if syncs.current:
-            _resolve(syncs.current, log.failure)
+        _resolve(syncs.current, log.failure)
         if syncs.is_wanted_again and log.failure is None:
             syncs.current, syncs.following, syncs.job = syncs.following, (), None
             syncs.is_wanted_again = False

@@ -91,7 +91,9 @@ def test_deleted_records_stop_the_reading_or_are_passed_over(
     produce(shared_broker.bootstrap, topic, [b"%d" % n for n in range(20)])
     delete_records(shared_broker.bootstrap, topic, before=12)
     cluster = cluster_of(shared_broker.bootstrap)
-    with pytest.raises(DataLoss, match=rf"{topic}-0 no longer has offset 5: it starts at 12 .*failOnDataLoss"):
+    with pytest.raises(
+        DataLoss, match=rf"{topic}-0 no longer has offset 5: it starts at 12 .*failOnDataLoss"
+    ):
         read(cluster, topic, 5, 20)
     with caplog.at_level(logging.WARNING):
         assert column(read(cluster, topic, 5, 15, fails=False), "offset") == [12, 13, 14]

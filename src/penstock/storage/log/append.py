@@ -103,6 +103,11 @@ class Appender:
 
     def append_each(self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int) -> None:
         """Store prepared appends, with a single write if possible. Each gets its own outcome."""
+        if len(appends) == 1:
+            if appends[0].batches[0].header.producer_id != NO_PRODUCER_ID:
+                self._judge(appends[0], leader_epoch)
+            self._store_each(appends, leader_epoch, now_ms)
+            return
         producer_ids: set[int] = set()
         begin = 0
         for number, append in enumerate(appends):

@@ -397,9 +397,12 @@ class Log:
     def begin_journal(self, size_bytes_max: int) -> JournalRecords | None:
         """The records for the next round of the journal; None if the segments must be synced instead."""
         records = self._pending
-        if records is None or not self.may_journal:
-            return None
-        if not records.buffers or records.size_bytes > size_bytes_max:
+        if (
+            records is None
+            or not records.buffers
+            or records.size_bytes > size_bytes_max
+            or not self.may_journal
+        ):
             return None
         records.end_offset = self.chain.end_offset
         records.leader_epoch = self.epochs.latest_epoch or 0

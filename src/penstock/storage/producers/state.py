@@ -131,15 +131,15 @@ class Refusal(msgspec.Struct, frozen=True):
 class ProducerStates:
     """All producers of one partition."""
 
-    __slots__ = ("_entries", "_ongoing", "_unreplicated", "end_offset", "expiration_ms", "unverified_from")
+    __slots__ = ("_entries", "_ongoing", "end_offset", "expiration_ms", "unreplicated", "unverified_from")
 
     def __init__(self, *, expiration_ms: int = EXPIRATION_MS_DEFAULT) -> None:
         self.expiration_ms = expiration_ms
         self._entries: dict[int, ProducerEntry] = {}
         # First offset of each open transaction -> its producer. Offsets only increase, so this is offset order.
         self._ongoing: dict[int, int] = {}
-        # First offset -> offset of the marker, for ended transactions with a marker above the high watermark.
-        self._unreplicated: dict[int, int] = {}
+        self.unreplicated: dict[int, int] = {}
+        """First offset -> offset of the marker, for ended transactions with a marker above the high watermark."""
         self.end_offset = 0  # every batch below it is reflected here
         self.unverified_from: int | None = None
         """Transactions with records from here on, and all producers, may be wrong."""
@@ -231,7 +231,7 @@ class ProducerStates:
         if first_offset is None:
             return None
         self._ongoing.pop(first_offset, None)
-        self._unreplicated[first_offset] = offset
+        self.unreplicated[first_offset] = offset
         return CompletedTransaction(
             producer_id=producer_id,
             first_offset=first_offset,
@@ -266,8 +266,8 @@ class ProducerStates:
     def first_unstable_offset(self) -> int | None:
         """The first offset of the oldest transaction that is open or unverified, or whose marker may still be lost."""
         oldest = next(iter(self._ongoing), None)
-        if self._unreplicated:
-            ended = min(self._unreplicated)
+        if self.unreplicated:
+            ended = min(self.unreplicated)
             oldest = ended if oldest is None else min(oldest, ended)
         if self.unverified_from is not None:
             return self.unverified_from if oldest is None else min(oldest, self.unverified_from)
@@ -275,9 +275,9 @@ class ProducerStates:
 
     def advance_high_watermark(self, high_watermark: int) -> None:
         """Markers below the high watermark are safe: their transactions no longer hold readers back."""
-        if self._unreplicated:
-            self._unreplicated = {
-                first: last for first, last in self._unreplicated.items() if last >= high_watermark
+        if self.unreplicated:
+            self.unreplicated = {
+                first: last for first, last in self.unreplicated.items() if last >= high_watermark
             }
 
     def advance_log_start(self, log_start_offset: int) -> None:
@@ -329,7 +329,7 @@ class ProducerStates:
         """Forget everything: the log was truncated, and is replayed from `end_offset` on."""
         self._entries = {}
         self._ongoing = {}
-        self._unreplicated = {}
+        self.unreplicated = {}
         self.unverified_from = None
         self.end_offset = end_offset
 

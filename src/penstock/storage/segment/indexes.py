@@ -5,7 +5,7 @@ Suspect files are rebuilt from the segment. All functions may run on a thread, o
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
@@ -17,6 +17,7 @@ from penstock.storage.segment.offset_index import OffsetIndex
 from penstock.storage.segment.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from penstock.storage.segment.time_index import NO_TIMESTAMP, TimeIndex
 from penstock.storage.segment.transaction_index import TransactionIndex
+from penstock.storage.storable_batch import StorableBatch
 
 INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
@@ -88,6 +89,21 @@ class SegmentIndexes:
         indexes = cls(OffsetIndex(base_offset), TimeIndex(base_offset), TransactionIndex(), interval_bytes)
         indexes.is_ready_for_batches = True
         return indexes
+
+    def note_batches(self, position: int, batches: Sequence[StorableBatch]) -> int:
+        """Count in batches, the first of which is at `position`. Returns the position after the last one."""
+        for batch in batches:
+            size_bytes = batch.size_bytes
+            if (
+                position == 0
+                or batch.max_timestamp > self.max_timestamp
+                or self._bytes_since_entry > self.interval_bytes
+            ):
+                self.note_batch(position, size_bytes, batch.last_offset, batch.max_timestamp)
+            else:  # as nearly always: nothing but the size is new
+                self._bytes_since_entry += size_bytes
+            position += size_bytes
+        return position
 
     def note_batch(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
         """Count the batch at `position`, and index it when enough bytes have passed since the last entry."""

@@ -143,11 +143,7 @@ class Segment:
     def note_batches(self, position: int, batches: Sequence[StorableBatch]) -> None:
         """Count in batches that are now at `position`. Only after `writable_indexes`."""
         assert self.indexes_in_memory is not None
-        note = self.indexes_in_memory.note_batch
-        for batch in batches:
-            note(position, batch.size_bytes, batch.last_offset, batch.max_timestamp)
-            position += batch.size_bytes
-        self.size_bytes = position
+        self.size_bytes = self.indexes_in_memory.note_batches(position, batches)
 
     def note_batch(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
         """Like `note_batches`, for one batch that recovery has found."""
