@@ -61,3 +61,28 @@ def test_the_garbage_collector_runs_rarely_but_still_runs() -> None:
     assert plain >= 4
     assert few <= 1
     assert later >= 4
+
+
+_IMPORTS = """
+import gc
+from penstock.runtime.allocator import imports_uncollected
+
+phases = []
+gc.callbacks.append(lambda phase, info: phases.append(phase))
+gc.collect()
+phases.clear()
+with imports_uncollected():
+    import penstock.server.broker
+during, watched = len(phases), len(gc.get_objects())
+gc.collect()
+print(during, watched, gc.get_freeze_count(), len(phases), gc.isenabled())
+"""
+
+
+def test_the_garbage_collector_does_not_run_during_imports_and_does_not_walk_their_objects_later() -> None:
+    done = subprocess.run([sys.executable, "-c", _IMPORTS], capture_output=True, text=True, check=True)
+    during, watched, frozen, later, is_enabled = done.stdout.split()
+    assert during == "0"
+    assert int(watched) < int(frozen) / 10
+    assert int(later) > 0
+    assert is_enabled == "True"

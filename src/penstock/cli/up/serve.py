@@ -14,7 +14,7 @@ from penstock.cli.errors import CommandError, UsageError
 from penstock.cli.stop_signals import STOP_SIGNALS, ForcedStop
 from penstock.cli.up.options import DATA_DEFAULT, LISTEN_DEFAULT, UpOptions
 from penstock.observability.logs import configure_logging
-from penstock.runtime.allocator import collect_less_often, keep_freed_memory
+from penstock.runtime.allocator import collect_less_often, imports_uncollected, keep_freed_memory
 
 if TYPE_CHECKING:
     from penstock.config.broker import BrokerConfig
@@ -108,12 +108,13 @@ def _read_properties(path: str) -> str:
 async def _serve(
     settings: "BrokerConfig", members: list[tuple[str, int]], users: Sequence[str], secret: bytes | None
 ) -> None:
-    from penstock.cli.up.scram_users import parse_user
-    from penstock.cli.up.token import find_for_user, share_with_user
-    from penstock.gateway.dialects import dialects
-    from penstock.gateway.http.port import AdminPort, AdminPortUnusable
-    from penstock.server.broker import Broker, StartFailed
-    from penstock.server.ports import real_ports
+    with imports_uncollected():
+        from penstock.cli.up.scram_users import parse_user
+        from penstock.cli.up.token import find_for_user, share_with_user
+        from penstock.gateway.dialects import dialects
+        from penstock.gateway.http.port import AdminPort, AdminPortUnusable
+        from penstock.server.broker import Broker, StartFailed
+        from penstock.server.ports import real_ports
 
     stop = _stop_event()
     broker = Broker(
