@@ -69,7 +69,7 @@ def add(
 @app.command(name="list")
 @connects
 def list_(target: Target, *, as_json: bool = AsJson) -> None:
-    """List the users, and the mechanisms of each."""
+    """List the users with their SCRAM mechanisms."""
     users = _fetch_users(target.admin())
     print_result(
         [{"name": name, "mechanisms": users[name]} for name in sorted(users)],

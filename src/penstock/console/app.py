@@ -64,8 +64,8 @@ class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster of the console, and its user.
 
     With `needs_login` every user of the console logs in with a user name and a password of the cluster, and only the
-    TLS of `security` is used; without, the console acts as the user of `security`. `allowed_hosts` are names under
-    which browsers may reach it (* for any), besides `localhost` and addresses.
+    TLS settings of `security` are used. Otherwise the console acts as the user of `security`. `allowed_hosts` are names
+    under which browsers may reach it (* for any), besides `localhost` and addresses.
     """
 
     connection: ClientSettings
@@ -171,7 +171,7 @@ async def _client_middleware(request: web.Request, handler: Handler) -> web.Stre
 
 def _needs_client(request: web.Request) -> bool:
     path = request.path.removeprefix(f"{PATH}/api/")
-    return path != request.path and path not in {path for _, path, _ in session.OPEN_ROUTES}
+    return path != request.path and path not in {open_path for _, open_path, _ in session.OPEN_ROUTES}
 
 
 async def _end_streams(console: web.Application) -> None:

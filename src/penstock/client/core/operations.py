@@ -248,7 +248,7 @@ class Operations(Router):
         replication_factor: int = -1,
         configs: Mapping[str, str] | None = None,
     ) -> Operation[bool]:
-        """Create a topic; -1 takes the broker's default. False when it exists already."""
+        """Create a topic; -1 takes the broker's default. False when it already exists."""
         wanted = create_topics.CreatableTopic(
             name=name,
             num_partitions=partitions,

@@ -29,7 +29,7 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
         return _in_version(refused, ctx.version)
     if request.reason:
         log.debug(
-            "A member joins. group=%s member=%s reason=%s",
+            "Member joins the group. group=%s member=%s reason=%s",
             request.group_id,
             request.member_id,
             request.reason,

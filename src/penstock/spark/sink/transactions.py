@@ -1,4 +1,4 @@
-"""The requests for transactions, for `exactly_once` and for the tasks that write.
+"""Sends the transaction requests of the driver (`exactly_once`) and of the writing tasks.
 
 Uses the first version of the transaction protocol (KIP-98), which every broker knows: partitions are added before they
 are written, a producer's epoch changes when its id is taken over, and ending a transaction that has already ended in
@@ -45,7 +45,8 @@ _ONGOING: Final = "Ongoing"
 # Requests in flight to one broker: few enough to fit, with their responses, into the buffers of a socket.
 _IN_FLIGHT_MAX: Final = 100
 
-# The last versions before transaction version 2 (KIP-890), in which ending changes epochs; of offsets, those by name.
+# The last versions before transaction version 2 (KIP-890), in which the end of a transaction changes the epoch. For
+# offset requests: the last versions with topic names instead of ids.
 _VERSIONS: Final = {
     init_producer_id.API_KEY: 5,
     add_partitions_to_txn.API_KEY: 3,
@@ -230,7 +231,7 @@ class BrokerTransactions:
         )
 
     def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
-        group = driver_id(query_id)  # which is the driver's transactional id too
+        group = driver_id(query_id)  # also the driver's transactional id
         offsets = _decision_request(group, producer, decision.batch_id, encode_pieces(decision))
         what = f"deciding batch {decision.batch_id} of query {query_id}"
         if not self._cluster.topics([DECISIONS_TOPIC]):

@@ -83,7 +83,7 @@ class ShareRead:
             if names:
                 wanted = self._wanted(names)
                 read = FetchRead(self._ctx, wanted, self._bytes_max, self._reader)
-                await self._ctx.broker.memory.pace.turn()
+                await self._ctx.broker.memory.read_budget.turn()
                 read.from_memory()
                 await read.from_disk()
                 if is_late or read.is_enough(self._request.min_bytes):

@@ -66,6 +66,8 @@ def _get(url: str, path: str) -> dict[str, Any] | None:
     except urllib.error.HTTPError as error:
         if error.code == 404:
             return None
-        raise RegistryUnreachable(f"the schema registry at {host} answered {error.code} to {path}") from None
+        raise RegistryUnreachable(
+            f"the schema registry at {host} responded with {error.code} to {path}"
+        ) from None
     except (OSError, ValueError) as error:
-        raise RegistryUnreachable(f"the schema registry at {host} does not answer: {error}") from None
+        raise RegistryUnreachable(f"the schema registry at {host} does not respond: {error}") from None
