@@ -49,7 +49,7 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def log_dirs_request() -> DescribeLogDirsRequest:
-    """Asks for the directories, and for none of the logs in them: a broker may have thousands."""
+    """Requests the directories without the logs in them: a broker may have thousands."""
     return DescribeLogDirsRequest(topics=[])
 
 

@@ -19,7 +19,7 @@ class Options(TypedDict, total=False):
 
 
 class Bounded(NamedTuple):
-    """A group's setting on the broker, with the least and the most that a single group may set."""
+    """A group's setting on the broker, with the minimum and the maximum that a single group may set."""
 
     setting: Property[int]
     low: Property[int]

@@ -94,7 +94,7 @@ class AclAuthorizer(Authorizer):
 
 
 def parse_super_users(text: str) -> list[Principal]:
-    """`User:alice;User:bob`, as in `super.users`. Raises `ValueError` for what is no principal."""
+    """Parse `User:alice;User:bob`, as in `super.users`. Raises `ValueError` for an invalid principal."""
     found = []
     for each in filter(None, (part.strip() for part in text.split(";"))):
         kind, colon, name = each.partition(":")

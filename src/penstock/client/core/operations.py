@@ -321,7 +321,7 @@ def _error_of_offsets(response: offset_fetch.OffsetFetchResponse) -> int:
 
 
 def _coordinator_error(response: offset_commit.OffsetCommitResponse) -> int:
-    """An error of the coordinator itself is every partition's, and is the one to retry."""
+    """An error of the coordinator itself applies to every partition, and is retried."""
     codes = (each.error_code for topic in response.topics for each in topic.partitions)
     return next((code for code in codes if code in NO_COORDINATOR), 0)
 
