@@ -429,7 +429,9 @@ class Budget:
         if count > 0:
             self.left -= count
             if self.left < 0:
-                raise ProtocolError(f"a request names more than {ELEMENTS_MAX} things: send several")
+                raise ProtocolError(
+                    f"a request has more than {ELEMENTS_MAX} elements: split it into several requests"
+                )
 
 
 def _too_many(count: int, left: int) -> ProtocolError:

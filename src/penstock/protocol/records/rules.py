@@ -34,7 +34,7 @@ class InvalidBatch(Exception):
         self.record_errors = record_errors
 
 
-class CheckElsewhere(Exception):
+class TooLargeForEventLoop(Exception):
     """The batch is too large to be decompressed here, and has not been validated yet."""
 
 

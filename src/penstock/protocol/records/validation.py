@@ -40,10 +40,10 @@ from penstock.protocol.records.crc import crc32c
 from penstock.protocol.records.errors import CorruptRecords, DecompressedTooLarge
 from penstock.protocol.records.record import read_varint, read_varlong
 from penstock.protocol.records.rules import (
-    CheckElsewhere,
     InvalidBatch,
     RecordError,
     Rewrite,
+    TooLargeForEventLoop,
     ValidatedBatch,
     ValidationRules,
 )
@@ -61,7 +61,7 @@ def validate_batch(
 ) -> ValidatedBatch:
     """Check all of `batch`, which must be exactly one batch; raises `InvalidBatch` when it must not be stored.
 
-    Raises `CheckElsewhere` when the rules leave so large a one to somebody who may take the time.
+    Raises `TooLargeForEventLoop` if the batch is so large that it must be validated on a thread.
     What the broker itself appends (`is_from_client=False`) may be a control batch and may lack sequences.
     """
     size_bytes = len(batch)
@@ -192,7 +192,7 @@ def _decompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) ->
         )
     except DecompressedTooLarge as error:
         if here_bytes_max is not None:
-            raise CheckElsewhere from None
+            raise TooLargeForEventLoop from None
         raise InvalidBatch(ErrorCode.MESSAGE_TOO_LARGE, f"Decompressed batch too large: {error}") from None
     except CorruptRecords as error:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, f"Malformed batch: {error}") from None

@@ -22,7 +22,13 @@ from penstock.protocol.records.batch import (
     iter_batches,
 )
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.protocol.records.rules import CheckElsewhere, InvalidBatch, Rewrite, ValidationRules, rules_for
+from penstock.protocol.records.rules import (
+    InvalidBatch,
+    Rewrite,
+    TooLargeForEventLoop,
+    ValidationRules,
+    rules_for,
+)
 from penstock.protocol.records.validation import rewrite_batch, validate_batch
 from penstock.storage.errors import AppendRejected, LogError
 from penstock.storage.files import Buffer
@@ -84,14 +90,14 @@ class Appender:
     ) -> list[StorableBatch]:
         """Check records for `append_each`: one batch from a client. Raises `AppendRejected`.
 
-        A client's batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and pass its
-        result as `checked`.
+        A client's batch that takes long to check raises `TooLargeForEventLoop`: run `checking` on a thread, and pass
+        its result as `checked`.
         """
         if self._config is not self.log.config:
             self._take_settings()
         if checked is not None:
             if checked.rules is not self._rules:  # the topic's settings changed meanwhile
-                raise CheckElsewhere
+                raise TooLargeForEventLoop
             return checked.batches
         if not is_from_client:
             return prepare_own(records, self._rules, now_ms)
@@ -215,8 +221,8 @@ def prepare_produced(
 ) -> StorableBatch:
     """Validate a batch appended by the leader.
 
-    Its data is writable and its offset is not assigned yet. Raises `AppendRejected`, or `CheckElsewhere` where the
-    rules say so.
+    Its data is writable and its offset is not assigned yet. Raises `AppendRejected`, or `TooLargeForEventLoop` where
+    the rules say so.
     """
     try:
         validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)
