@@ -95,8 +95,8 @@ def remove(target: Target, *, name: str = _Name, mechanism: list[str] = _Mechani
 
 def _read_password(name: str) -> str:
     if sys.stdin.isatty():
-        answer: str = typer.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True)
-        return answer
+        password: str = typer.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True)
+        return password
     return sys.stdin.readline().rstrip("\r\n")
 
 

@@ -67,9 +67,7 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
             return produce.decode_request(buf, version, body)
         size = buf[position]
         position += 1
-        if (
-            size > VARINT_BYTE_MAX
-        ):  # two bytes; a larger batch is left to the generated codec
+        if size > VARINT_BYTE_MAX:  # two bytes; a larger batch is left to the generated codec
             size += (buf[position] << 7) - 0x80
             position += 1
         end = position + size - 1
@@ -95,14 +93,14 @@ def encode_response(message: ProduceResponse | None, version: int, correlation_i
         return ()
     try:
         (topic,) = message.responses
-        (answer,) = topic.partition_responses
+        (response,) = topic.partition_responses
         if (
             FLEXIBLE_FROM <= version < _VERSIONS_END
             and not message.node_endpoints
-            and not answer.error_code
-            and not answer.record_errors
-            and answer.error_message is None
-            and answer.current_leader == _NO_LEADER
+            and not response.error_code
+            and not response.record_errors
+            and response.error_message is None
+            and response.current_leader == _NO_LEADER
         ):
             name = topic.topic_id if version >= IDS_FROM else _compact(topic.name)
             if version < IDS_FROM or len(name) == len(ZERO_UUID):  # else it is not a topic id
@@ -111,11 +109,11 @@ def encode_response(message: ProduceResponse | None, version: int, correlation_i
                     + name
                     + _ANSWER.pack(
                         ONE,
-                        answer.index,
+                        response.index,
                         0,
-                        answer.base_offset,
-                        answer.log_append_time_ms,
-                        answer.log_start_offset,
+                        response.base_offset,
+                        response.log_append_time_ms,
+                        response.log_start_offset,
                         1,
                         0,
                         0,

@@ -87,8 +87,8 @@ class TaskWriter:
             request = init_producer_id.InitProducerIdRequest(
                 transactional_id=None, transaction_timeout_ms=60_000
             )
-            answer = self._cluster.request(ANY, request)
-            self.producer = (answer.producer_id, answer.producer_epoch)
+            response = self._cluster.request(ANY, request)
+            self.producer = (response.producer_id, response.producer_epoch)
         else:
             self.producer = self._transactions.begin(self._transactional_id)
         return Accumulator(

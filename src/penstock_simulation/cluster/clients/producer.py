@@ -144,16 +144,16 @@ class Producer:
             self._client.history.records.on_acknowledged(self._partition, offset + number, value)
 
     async def _init_producer_id(self) -> bool:
-        answer = await self._client.ask_any(
+        response = await self._client.ask_any(
             INIT_PRODUCER_ID,
             transactional_id=None,
             transaction_timeout_ms=60_000,
             producer_id=-1,
             producer_epoch=-1,
         )
-        if answer.error_code != ErrorCode.NONE:
+        if response.error_code != ErrorCode.NONE:
             return False
-        self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
+        self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
         return True
 
     async def _try(self, batches: Sequence[bytes], *, is_first: bool) -> list[int]:
@@ -166,8 +166,8 @@ class Producer:
             return []
         copies = self._copies()
         requests = [produce_request(self._partition, each) for each in batches for _ in range(copies)]
-        answers = await self._client.call_all(self._leader, PRODUCE, requests)
-        results = [produce_result(each) for each in answers]
+        responses = await self._client.call_all(self._leader, PRODUCE, requests)
+        results = [produce_result(each) for each in responses]
         if self._is_idempotent and is_first:
             self._client.history.records.on_pipelined(self._partition, [code for code, _ in results])
         offsets = []
