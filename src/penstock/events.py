@@ -16,7 +16,6 @@ with its first event.
 import json
 import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -54,30 +53,6 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def to_json(self) -> bytes:
         """The bytes of a record's value."""
         return _ENCODER.encode(self)
-
-
-class EventMaker:
-    """Makes the events of one sender, with given sources of ids and times: for tests and generators."""
-
-    __slots__ = ("_make_id", "_now_ms", "_sender")
-
-    def __init__(
-        self, sender: str, *, make_id: Callable[[], str] = new_id, clock_ms: Callable[[], int] = now_ms
-    ) -> None:
-        self._sender = sender
-        self._make_id = make_id
-        self._now_ms = clock_ms
-
-    def make(self, event_type: str, payload: Any = None, *, cause: Event | None = None) -> Event:
-        """A new event; without a cause it has a new correlation id."""
-        return Event(
-            event_type=event_type,
-            sender=self._sender,
-            payload=payload,
-            event_id=self._make_id(),
-            correlation_id=cause.correlation_id if cause is not None else self._make_id(),
-            timestamp=self._now_ms(),
-        )
 
 
 _ENCODER = msgspec.json.Encoder()

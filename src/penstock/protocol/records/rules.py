@@ -58,7 +58,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     codec: Codec | None = None  # None keeps the producer's
     level: int | None = None
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
-    elsewhere_above_bytes: int | None = None  # None decompresses all here
+    event_loop_bytes_max: int | None = None  # above: `TooLargeForEventLoop`; None: no limit
 
     def leaves_unchanged(self, header: BatchHeader) -> bool:
         """Whether a valid batch is stored as it is."""

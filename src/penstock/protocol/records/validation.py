@@ -185,13 +185,13 @@ def _decompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) ->
         raise InvalidBatch(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"There is no codec {header.attributes & CODEC_MASK}"
         )
-    here_bytes_max = rules.elsewhere_above_bytes
+    loop_bytes_max = rules.event_loop_bytes_max
     try:
         return decompress(
-            header.codec, section, rules.decompressed_bytes_max if here_bytes_max is None else here_bytes_max
+            header.codec, section, rules.decompressed_bytes_max if loop_bytes_max is None else loop_bytes_max
         )
     except DecompressedTooLarge as error:
-        if here_bytes_max is not None:
+        if loop_bytes_max is not None:
             raise TooLargeForEventLoop from None
         raise InvalidBatch(ErrorCode.MESSAGE_TOO_LARGE, f"Decompressed batch too large: {error}") from None
     except CorruptRecords as error:

@@ -37,12 +37,21 @@ _PIECE_CHARACTERS: Final = 4096
 _FORMAT: Final = "1"
 
 
+class Producer(NamedTuple):
+    producer_id: int
+    epoch: int
+
+
 class Member(NamedTuple):
     """A transaction: the number in its transactional id, and its producer."""
 
     number: int
     producer_id: int
     epoch: int
+
+    @property
+    def producer(self) -> Producer:
+        return Producer(self.producer_id, self.epoch)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +67,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         return (*(member.number for member in self.members), *self.idle)
 
 
-def choose_number(task: Task, last: Decision | None) -> int:
+def choose_id_number(task: Task, last: Decision | None) -> int:
     """Return the number of the transactional id that a task writes with.
 
     Brokers keep ids for a week, so a stream must not use new ones for every batch. A first attempt takes the reusable

@@ -18,7 +18,7 @@ from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import produce
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.append import EVENT_LOOP_BYTES_MAX
 from penstock_simulation.cluster.clients.client import Address, Client, NoAnswer
 from penstock_simulation.cluster.values import PartitionName
 
@@ -27,7 +27,7 @@ _ALL_IN_SYNC, _LEADER_ONLY = -1, 1
 _LARGE_CHANCE = 0.05
 _PIPELINE_CHANCE = 0.25
 _IN_FLIGHT_MAX = 3
-_PADDING = bytes(HERE_BYTES_MAX + 1)
+_PADDING = bytes(EVENT_LOOP_BYTES_MAX + 1)
 _FAST = 1  # a level of zstd
 _INTERVAL_S = 0.2
 _TWICE_CHANCE = 0.2
