@@ -76,9 +76,9 @@ def show(scenario: str, bootstrap_servers: str, lake: pathlib.Path) -> None:
 
 def _order_saga(at: str, lake: pathlib.Path) -> None:
     outcomes = read_table(lake / "order_outcomes")
-    _table("What became of the orders (table order_outcomes)", _totals(outcomes))
+    _table("Outcomes of the orders (table order_outcomes)", _totals(outcomes))
     _table("Compensated (topic cancellations)", pd.DataFrame(_payloads(at, "cancellations")).head(5))
-    _table("Told to customers (topic notifications)", pd.DataFrame(_payloads(at, "notifications")).head(5))
+    _table("Sent to customers (topic notifications)", pd.DataFrame(_payloads(at, "notifications")).head(5))
 
 
 def _totals(outcomes: pd.DataFrame) -> pd.DataFrame:

@@ -1,13 +1,12 @@
 """Events in their envelope: created, distinguished, and decoded."""
 
-import itertools
 import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.events import TIMESTAMP_MS_MAX, BadEvent, Event, EventMaker, from_json
+from penstock.events import TIMESTAMP_MS_MAX, BadEvent, Event, from_json
 
 
 def test_an_event_has_its_five_parts_and_its_payload_on_the_wire() -> None:
@@ -40,15 +39,6 @@ def test_an_event_caused_by_another_has_its_correlation_id() -> None:
     effect = Event(event_type="OrderPaid", sender="payments").caused_by(cause)
     assert effect.correlation_id == cause.correlation_id
     assert effect.event_id != cause.event_id
-
-
-def test_ids_and_times_come_from_the_given_sources() -> None:
-    ids = (f"id{number}" for number in itertools.count())
-    maker = EventMaker("shop", make_id=lambda: next(ids), clock_ms=lambda: 42)
-    first = maker.make("A", {"n": 1})
-    second = maker.make("B", cause=first)
-    assert (first.event_id, first.correlation_id, first.timestamp, first.sender) == ("id0", "id1", 42, "shop")
-    assert (second.event_id, second.correlation_id) == ("id2", "id1")
 
 
 JSON = st.recursive(

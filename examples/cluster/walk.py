@@ -104,7 +104,7 @@ def walk(nodes: dict[int, Node]) -> None:
     through = next(node for number, node in nodes.items() if number != leader)
     any_other = ("--bootstrap-server", through.address)
     began = time.monotonic()
-    run("produce", TOPIC, "--partition", "0", *any_other, stdin="second message, to whoever leads now")
+    run("produce", TOPIC, "--partition", "0", *any_other, stdin="second message, to the new leader")
     print(
         f"acknowledged {time.monotonic() - began:.1f} s after the leader died, this command's start included"
     )

@@ -6,5 +6,5 @@ DISTRIBUTION: Final = "penstock-broker"
 
 
 def pip_install(*extras: str) -> str:
-    """The command that brings what an extra needs."""
+    """The command that installs an extra."""
     return f"pip install '{DISTRIBUTION}[{','.join(extras)}]'"

@@ -1,11 +1,12 @@
-"""Events in the envelope that Penstock's pipelines read and write: who says what happened, when, and in which story.
+"""Events in the envelope that Penstock's pipelines read and write: type, time, sender, and correlation id.
 
 On the wire an event is one JSON object:
 
     {"eventId": "…", "eventType": "OrderPlaced", "timestamp": 1777896000000,
      "correlationId": "…", "sender": "shop", "payload": {…}}
 
-`timestamp` is milliseconds since 1970. All events of one story have the same `correlationId`; the first one starts it.
+`timestamp` is milliseconds since 1970. All events of one business process have the same `correlationId`, which begins
+with its first event.
 
     placed = Event(event_type="OrderPlaced", sender="shop", payload={"orderId": "o1"})
     paid = Event(event_type="OrderPaid", sender="payments", payload={"orderId": "o1"}).caused_by(placed)
@@ -15,7 +16,6 @@ On the wire an event is one JSON object:
 import json
 import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -25,7 +25,7 @@ _SHOWN_CHARACTERS_MAX = 60
 
 
 class BadEvent(ValueError):
-    """Bytes that are no event; the message says what is wrong with them."""
+    """The bytes are not an event; the message says why."""
 
 
 def new_id() -> str:
@@ -37,7 +37,7 @@ def now_ms() -> int:
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One event. What is not given is made: a new id, the time now, and a story of its own."""
+    """One event. By default it has a new id, the current time, and a new correlation id."""
 
     event_type: str
     sender: str
@@ -47,7 +47,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     timestamp: int = msgspec.field(default_factory=now_ms)
 
     def caused_by(self, cause: "Event") -> "Event":
-        """The same event as a part of the story that `cause` belongs to."""
+        """The same event with the correlation id of `cause`."""
         return msgspec.structs.replace(self, correlation_id=cause.correlation_id)
 
     def to_json(self) -> bytes:
@@ -55,35 +55,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return _ENCODER.encode(self)
 
 
-class EventMaker:
-    """Makes the events of one sender, with ids and times from where you say: for tests and for generators."""
-
-    __slots__ = ("_make_id", "_now_ms", "_sender")
-
-    def __init__(
-        self, sender: str, *, make_id: Callable[[], str] = new_id, clock_ms: Callable[[], int] = now_ms
-    ) -> None:
-        self._sender = sender
-        self._make_id = make_id
-        self._now_ms = clock_ms
-
-    def make(self, event_type: str, payload: Any = None, *, cause: Event | None = None) -> Event:
-        """A new event; without a cause it starts a story of its own."""
-        return Event(
-            event_type=event_type,
-            sender=self._sender,
-            payload=payload,
-            event_id=self._make_id(),
-            correlation_id=cause.correlation_id if cause is not None else self._make_id(),
-            timestamp=self._now_ms(),
-        )
-
-
 _ENCODER = msgspec.json.Encoder()
 
 
 class _Wire(msgspec.Struct, kw_only=True, rename="camel"):
-    """What is read: nothing is made up for a part that is not there."""
+    """The decoded fields; a missing field has no default."""
 
     event_id: str
     event_type: str
@@ -97,7 +73,7 @@ _DECODER = msgspec.json.Decoder(_Wire)
 
 
 def from_json(data: bytes | str) -> Event:
-    """The event in a record's value. Without a correlation id its own id is the story's; without a sender it is ''."""
+    """The event in a record's value. A missing correlation id is the event's own id; a missing sender is ''."""
     try:
         wire = _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -119,7 +95,7 @@ _REQUIRED = ("eventId", "eventType", "timestamp")
 
 
 def _explained(data: bytes | str, otherwise: str) -> str:
-    """The first thing that is wrong, in words of the envelope."""
+    """The first error, with the names of the envelope's fields."""
     try:
         found = json.loads(data if isinstance(data, str) else data.decode())
     except UnicodeDecodeError as error:

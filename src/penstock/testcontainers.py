@@ -59,7 +59,7 @@ class KafkaContainer:
 
     @property
     def broker(self) -> Broker:
-        """The embedded broker itself, for whoever wants more of it than a container has."""
+        """The embedded broker itself, for features that a container does not have."""
         if self._broker is None:
             raise RuntimeError("it is not running: use it in a `with` statement, or call start()")
         return self._broker

@@ -117,16 +117,16 @@ class LoadGenerator:
                     raise UnexpectedAnswer(f"no answer for {_STALL_S:g} s")
                 for fd, event in events:
                     pipe = self._pipes[fd]
-                    answers = self._receive(pipe) if event & select.EPOLLIN else 0
-                    if is_lone and answers:
+                    responses = self._receive(pipe) if event & select.EPOLLIN else 0
+                    if is_lone and responses:
                         now = time.perf_counter()
                         latencies.append(now - pipe.sent_at)
                         pipe.sent_at = now
-                    acknowledged += answers
+                    acknowledged += responses
                     if now < end:
-                        pipe.owed_bytes += answers * pipe.frame_bytes
+                        pipe.owed_bytes += responses * pipe.frame_bytes
                     else:
-                        answering -= answers
+                        answering -= responses
                     if pipe.owed_bytes:
                         _send(poll, fd, pipe)
                 now = time.perf_counter()

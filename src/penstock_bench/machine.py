@@ -1,4 +1,4 @@
-"""A description of the machine, for the readers of the figures. Names no host and no path."""
+"""Describes the machine on which the results were measured. Names no host and no path."""
 
 import importlib.metadata
 import os

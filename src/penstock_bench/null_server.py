@@ -18,8 +18,8 @@ _SIZE = struct.Struct(">i")
 class _Answering(asyncio.BufferedProtocol):
     """All frames of a connection have the length of the first."""
 
-    def __init__(self, answer: bytes) -> None:
-        self._answer = answer
+    def __init__(self, response: bytes) -> None:
+        self._answer = response
         self._buffer = bytearray(1 << 20)
         self._frame_bytes = 0
         self._received_bytes = 0  # of the frame that is not complete
@@ -32,23 +32,23 @@ class _Answering(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._frame_bytes = self._frame_bytes or 4 + _SIZE.unpack_from(self._buffer)[0]
-        answers, self._received_bytes = divmod(self._received_bytes + nbytes, self._frame_bytes)
-        if answers:
-            self._transport.write(self._answer * answers)
+        responses, self._received_bytes = divmod(self._received_bytes + nbytes, self._frame_bytes)
+        if responses:
+            self._transport.write(self._answer * responses)
 
 
-async def _serve(answer: bytes) -> None:
+async def _serve(response: bytes) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Answering(answer), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: _Answering(response), "127.0.0.1", 0)
     print(f"ready on 127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
 
 
 def main() -> None:
     size = int(sys.argv[1])
-    answer = _SIZE.pack(size - 4) + bytes(size - 4)
+    response = _SIZE.pack(size - 4) + bytes(size - 4)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(answer))
+        runner.run(_serve(response))
 
 
 if __name__ == "__main__":

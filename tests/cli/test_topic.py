@@ -7,7 +7,7 @@ from tests.cli.conftest import Penstock, Send
 def test_a_topic_is_created_listed_described_enlarged_and_deleted(penstock: Penstock) -> None:
     name = f"cli-{uuid.uuid4().hex[:12]}"
     made = penstock("topic", "create", name, "--partitions", "2", "-c", "retention.ms=60000")
-    assert made.stdout == f"made topic {name}\n"
+    assert made.stdout == f"created topic {name}\n"
     listed = json.loads(penstock("topic", "list", "--json").stdout)
     assert {"name": name, "partitions": 2, "replicationFactor": 1} in listed
     penstock("topic", "alter", name, "--partitions", "3")
@@ -35,13 +35,13 @@ def test_describe_shows_the_start_and_end_offset_of_each_partition(
 def test_truncating_to_the_end_deletes_every_record(penstock: Penstock, topic: str, send: Send) -> None:
     send(topic, 0, ["a", "b"])
     done = penstock("topic", "delete-records", topic, "--before", "end")
-    assert f"{topic}-0 starts at offset 2 now\n" in done.stdout
+    assert f"{topic}-0 now starts at offset 2\n" in done.stdout
     assert penstock("consume", topic, "--no-follow").stdout == ""
 
 
 def test_a_topic_that_exists_is_refused_unless_that_is_fine(penstock: Penstock, topic: str) -> None:
     assert "already exists" in penstock("topic", "create", topic, fails=True).stderr
-    assert penstock("topic", "create", topic, "--if-not-exists").stdout == f"topic {topic} exists already\n"
+    assert penstock("topic", "create", topic, "--if-not-exists").stdout == f"topic {topic} already exists\n"
 
 
 def test_a_bad_property_is_refused_with_the_brokers_reason(penstock: Penstock) -> None:

@@ -22,7 +22,7 @@ from penstock.storage.errors import LogError, NoSpace
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Usage
 from penstock.storage.flusher import Flusher
-from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.append import EVENT_LOOP_BYTES_MAX
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Origin
 from penstock.storage.recovery.loader import create_log
@@ -81,7 +81,7 @@ class Stage:
         )
 
     def _open(self) -> Log:
-        config = config_of(max_message_bytes=2 * HERE_BYTES_MAX)
+        config = config_of(max_message_bytes=2 * EVENT_LOOP_BYTES_MAX)
         if self.store is not None:
             return self.store.open_or_create("t", bytes(16), 0, config)
         self.disk.make_dirs("/t-0")
@@ -337,7 +337,7 @@ def test_a_retry_of_a_committed_batch_completes_at_once_and_one_of_an_uncommitte
 
 def test_a_batch_that_is_slow_to_check_gets_its_offset_when_it_is_checked() -> None:
     async def scenario(stage: Stage) -> None:
-        large = stage.append("x" * (HERE_BYTES_MAX + 1), codec=Codec.GZIP)
+        large = stage.append("x" * (EVENT_LOOP_BYTES_MAX + 1), codec=Codec.GZIP)
         assert large.checking is not None
         stage.append("b")
         assert (large.is_done, stage.values()) == (False, ["b"])
@@ -354,7 +354,7 @@ def test_a_batch_that_is_slow_to_check_gets_its_offset_when_it_is_checked() -> N
 
 def test_a_batch_is_refused_if_its_leader_epoch_has_ended_when_it_is_checked() -> None:
     async def scenario(stage: Stage) -> None:
-        large = stage.append("x" * (HERE_BYTES_MAX + 1), codec=Codec.GZIP)
+        large = stage.append("x" * (EVENT_LOOP_BYTES_MAX + 1), codec=Codec.GZIP)
         stage.replica.follow(state(leader_epoch=1))
         stage.checks.release()
         assert (code_of(large), stage.values()) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, [])
@@ -364,7 +364,7 @@ def test_a_batch_is_refused_if_its_leader_epoch_has_ended_when_it_is_checked() -
 
 def test_a_batch_is_checked_again_if_the_settings_of_its_topic_changed_during_the_check() -> None:
     async def scenario(stage: Stage) -> None:
-        large = stage.append("x" * (HERE_BYTES_MAX + 1), codec=Codec.GZIP)
+        large = stage.append("x" * (EVENT_LOOP_BYTES_MAX + 1), codec=Codec.GZIP)
         stage.replica.configure(config_of(max_message_bytes=100))
         stage.checks.release()
         assert not large.is_done

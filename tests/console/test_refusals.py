@@ -15,7 +15,7 @@ def test_a_refusal_names_the_action_and_the_reason() -> None:
     assert caught.value.status == 409
     assert (
         caught.value.message
-        == "Topic a cannot be created: a topic of that name exists already (TOPIC_ALREADY_EXISTS)."
+        == "Topic a cannot be created: a topic of that name already exists (TOPIC_ALREADY_EXISTS)."
     )
 
 

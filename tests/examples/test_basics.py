@@ -42,7 +42,7 @@ def run(name: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("pub_sub", r"offset 0: hello\noffset 1: how are you\?\noffset 2: goodbye"),
         ("replay", r"from the start: event 0 … event 9\n.*event 7, event 8, event 9\n.*offset 4, event 4"),
@@ -58,8 +58,8 @@ def run(name: str, *arguments: str) -> str:
         ("transactions", r"receipts: paid 10, paid 20, paid 30"),
     ],
 )
-def test_a_script_prints_the_expected_output(broker: BrokerProcess, name: str, told: str) -> None:
-    assert re.search(told, run(name, "--bootstrap-server", broker.bootstrap))
+def test_a_script_prints_the_expected_output(broker: BrokerProcess, name: str, expected: str) -> None:
+    assert re.search(expected, run(name, "--bootstrap-server", broker.bootstrap))
 
 
 def test_reconnect_survives_a_broker_that_is_killed(broker: BrokerProcess) -> None:
@@ -79,9 +79,9 @@ def test_reconnect_survives_a_broker_that_is_killed(broker: BrokerProcess) -> No
 
 
 def test_a_user_logs_in_with_a_password_and_one_with_a_wrong_one_does_not() -> None:
-    told = run("secure")
-    assert "with the right password: delivered" in told
-    assert "with a wrong password:   _AUTHENTICATION" in told
+    expected = run("secure")
+    assert "with the right password: delivered" in expected
+    assert "with a wrong password:   _AUTHENTICATION" in expected
 
 
 def test_a_consumer_reads_from_the_follower_in_its_rack() -> None:

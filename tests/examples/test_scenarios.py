@@ -207,10 +207,10 @@ def test_the_table_lists_leaders_and_warnings_list_under_replicated_partitions(
 ) -> None:
     make_topics(stage.broker.bootstrap, {"audited": 2})
     messages = list(topology.messages(stage.broker.bootstrap))
-    told = {
+    checks = {
         name: [json.loads(m.value or b"") for m in messages if m.topic == name] for name in topology.TOPICS
     }
-    partitions, apis = told["topology"], told["topology_apis"]
+    partitions, apis = checks["topology"], checks["topology_apis"]
     assert [each["partition"] for each in partitions if each["topic"] == "audited"] == [0, 1]
     lacking = {**partitions[0], "topic": "lacking", "replicas": [1, 2, 3], "inSync": [1]}
     leaderless = {**partitions[0], "topic": "leaderless", "leader": -1}

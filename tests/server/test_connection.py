@@ -165,8 +165,8 @@ def test_repeated_closes_for_the_same_reason_are_rate_limited_in_the_log(
                 writer.close()
 
     asyncio.run(scenario())
-    told = [each for each in caplog.records if each.levelname == "WARNING"]
-    assert [each.getMessage().count("a frame of 2000 bytes") for each in told] == [1]
+    logged = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert [each.getMessage().count("a frame of 2000 bytes") for each in logged] == [1]
 
 
 def test_repeated_failures_at_the_same_place_log_one_traceback(

@@ -92,14 +92,14 @@ def start_after(data: Path, damage: Damage, *, was_clean: bool = True) -> None:
 def test_a_flipped_bit_in_the_metadata_log_is_reported_with_file_position_and_remedy(
     tmp_path: Path, damage: Damage, byte: object, offset: object, was_clean: bool
 ) -> None:
-    told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte {byte}: .* offsets {offset} to .*{REMEDY}"
-    with pytest.raises(StartFailed, match=told):
+    expected = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte {byte}: .* offsets {offset} to .*{REMEDY}"
+    with pytest.raises(StartFailed, match=expected):
         start_after(tmp_path, damage, was_clean=was_clean)
 
 
 def test_a_shortened_metadata_log_is_reported_with_file_position_and_remedy(tmp_path: Path) -> None:
-    told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .*{REMEDY}"
-    with pytest.raises(StartFailed, match=told):
+    expected = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .*{REMEDY}"
+    with pytest.raises(StartFailed, match=expected):
         start_after(tmp_path, cut(SEGMENT, 30))
 
 
@@ -108,8 +108,8 @@ def test_a_shortened_metadata_log_is_reported_with_file_position_and_remedy(tmp_
 def test_a_metadata_log_cut_between_two_batches_is_reported_with_file_position_and_remedy(
     tmp_path: Path, count: int, was_clean: bool
 ) -> None:
-    told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .* offsets \d+ to \d+ are missing. .*{REMEDY}"
-    with pytest.raises(StartFailed, match=told):
+    expected = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .* offsets \d+ to \d+ are missing. .*{REMEDY}"
+    with pytest.raises(StartFailed, match=expected):
         start_after(tmp_path, cut_batches(count), was_clean=was_clean)
 
 
@@ -134,11 +134,11 @@ def test_a_metadata_log_cut_between_two_batches_is_reported_with_file_position_a
 def test_an_unusable_quorum_state_file_is_reported_with_its_remedy(
     tmp_path: Path, damage: Damage, reason: str
 ) -> None:
-    told = (
+    expected = (
         rf"__cluster_metadata-0/quorum-state cannot be used \(.*{reason}.*only voter, remove the file: .*"
         "With other voters, restore the file from a backup, or remove this node from the quorum"
     )
-    with pytest.raises(StartFailed, match=told):
+    with pytest.raises(StartFailed, match=expected):
         start_after(tmp_path, damage)
 
 

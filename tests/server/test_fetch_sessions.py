@@ -56,7 +56,7 @@ def request(
     )
 
 
-def told(
+def returned_partitions(
     plan: FetchPlan, high_watermark: int = 10, records: AbstractSet[int] = frozenset(), error: int = 0
 ) -> list[int]:
     """Which partitions the answer carries when all of them read the same."""
@@ -79,7 +79,7 @@ def test_a_full_fetch_creates_a_session_and_returns_every_partition() -> None:
     plan = sessions().plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
     assert plan.session_id > 0
     assert not plan.is_incremental
-    assert told(plan) == [0, 1]
+    assert returned_partitions(plan) == [0, 1]
 
 
 def test_a_fetch_with_epoch_minus_one_creates_no_session() -> None:
@@ -93,14 +93,14 @@ def test_a_fetch_with_epoch_minus_one_creates_no_session() -> None:
 def test_an_incremental_fetch_reads_all_partitions_and_returns_only_changes() -> None:
     cache = sessions()
     first = cache.plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
-    assert told(first) == [0, 1]
+    assert returned_partitions(first) == [0, 1]
     second = cache.plan(request(first.session_id, 1), V12, 1)
     assert [(p.index, p.fetch_offset) for p in second.partitions] == [(0, 5), (1, 6)]
-    assert told(second) == []
+    assert returned_partitions(second) == []
     third = cache.plan(request(first.session_id, 2), V12, 2)
-    assert told(third, high_watermark=11) == [0, 1]
+    assert returned_partitions(third, high_watermark=11) == [0, 1]
     fourth = cache.plan(request(first.session_id, 3), V12, 3)
-    assert told(fourth, high_watermark=11, records={1}) == [1]
+    assert returned_partitions(fourth, high_watermark=11, records={1}) == [1]
 
 
 def test_an_incremental_fetch_updates_adds_and_removes_partitions() -> None:
@@ -113,7 +113,7 @@ def test_an_incremental_fetch_updates_adds_and_removes_partitions() -> None:
 def test_a_served_partition_goes_to_the_end_of_the_order() -> None:
     cache = sessions()
     first = cache.plan(request(0, 0, ("t", 0, 0), ("t", 1, 0), ("t", 2, 0)), V12, 0)
-    told(first, records={0})
+    returned_partitions(first, records={0})
     second = cache.plan(request(first.session_id, 1), V12, 1)
     assert [p.index for p in second.partitions] == [1, 2, 0]
 
@@ -121,9 +121,9 @@ def test_a_served_partition_goes_to_the_end_of_the_order() -> None:
 def test_a_partition_is_returned_again_when_its_error_has_ended() -> None:
     cache = sessions()
     first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
-    told(first)
-    assert told(cache.plan(request(first.session_id, 1), V12, 1), error=3) == [0]
-    assert told(cache.plan(request(first.session_id, 2), V12, 2)) == [0]
+    returned_partitions(first)
+    assert returned_partitions(cache.plan(request(first.session_id, 1), V12, 1), error=3) == [0]
+    assert returned_partitions(cache.plan(request(first.session_id, 2), V12, 2)) == [0]
 
 
 def test_an_unknown_session_and_a_wrong_epoch_have_different_errors() -> None:
@@ -175,8 +175,8 @@ def test_a_follower_of_a_new_leader_epoch_gets_the_high_watermark_again() -> Non
     """It drops an answer that was under way when the epoch began."""
     many = sessions()
     plan = many.plan(request(0, 0, ("t", 0, 5), leader_epoch=3), V12, 0)
-    assert told(plan) == [0]
+    assert returned_partitions(plan) == [0]
     plan = many.plan(request(plan.session_id, 1, ("t", 0, 5), leader_epoch=3), V12, 0)
-    assert told(plan) == []
+    assert returned_partitions(plan) == []
     plan = many.plan(request(plan.session_id, 2, ("t", 0, 5), leader_epoch=4), V12, 0)
-    assert told(plan) == [0]
+    assert returned_partitions(plan) == [0]

@@ -20,7 +20,7 @@ AUTHORITY = authority()
 REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name
 
 
-async def told(client: Client) -> str:
+async def heartbeat_error(client: Client) -> str:
     """The error code for a heartbeat of an unknown broker."""
     answer = await client.send(BrokerHeartbeatRequest(broker_id=77))
     await client.close()
@@ -56,12 +56,12 @@ async def test_with_mutual_tls_a_broker_has_this_brokers_name_or_is_a_super_user
         "super.users": "User:CN=other-broker",
     }
     async with running_broker(tmp_path / "data", settings) as live:
-        assert await told(await live.connect_as_broker()) != REFUSED
-        assert await told(await shown(live, tmp_path, "broker")) != REFUSED
-        assert await told(await shown(live, tmp_path, "other-broker")) != REFUSED
-        assert await told(await shown(live, tmp_path, "client")) == REFUSED
+        assert await heartbeat_error(await live.connect_as_broker()) != REFUSED
+        assert await heartbeat_error(await shown(live, tmp_path, "broker")) != REFUSED
+        assert await heartbeat_error(await shown(live, tmp_path, "other-broker")) != REFUSED
+        assert await heartbeat_error(await shown(live, tmp_path, "client")) == REFUSED
         clients = live.broker.endpoints[1].port
-        assert await told(await shown(live, tmp_path, "broker", clients)) == REFUSED
+        assert await heartbeat_error(await shown(live, tmp_path, "broker", clients)) == REFUSED
 
 
 async def test_with_sasl_a_broker_has_this_brokers_user_or_is_a_super_user(tmp_path: Path) -> None:
@@ -82,11 +82,11 @@ async def test_with_sasl_a_broker_has_this_brokers_user_or_is_a_super_user(tmp_p
 
     async with running_broker(tmp_path, settings) as live:
         brokers, clients = (each.port for each in live.broker.endpoints)
-        assert await told(await live.connect_as_broker()) != REFUSED
-        assert await told(await logged_in("broker", brokers)) != REFUSED
-        assert await told(await logged_in("next", brokers)) != REFUSED
-        assert await told(await logged_in("alice", brokers)) == REFUSED
-        assert await told(await logged_in("broker", clients)) == REFUSED
+        assert await heartbeat_error(await live.connect_as_broker()) != REFUSED
+        assert await heartbeat_error(await logged_in("broker", brokers)) != REFUSED
+        assert await heartbeat_error(await logged_in("next", brokers)) != REFUSED
+        assert await heartbeat_error(await logged_in("alice", brokers)) == REFUSED
+        assert await heartbeat_error(await logged_in("broker", clients)) == REFUSED
         alice, broker = await logged_in("alice", brokers), await logged_in("broker", brokers)
         assert await changed(alice, "broker") == await changed(alice, "next") == REFUSED
         assert await changed(alice, "bob") == await changed(broker, "broker") == "NONE"
@@ -108,4 +108,4 @@ async def test_a_failed_authentication_leaves_the_identity_unchanged(client: Cli
     assert code(forged.error_code) == "SASL_AUTHENTICATION_FAILED"
     again = await client.send(SaslAuthenticateRequest(auth_bytes=bytes(32)))
     assert code(again.error_code) == "ILLEGAL_SASL_STATE"
-    assert await told(client) == REFUSED
+    assert await heartbeat_error(client) == REFUSED

@@ -19,18 +19,12 @@ METADATA = "__cluster_metadata-0"
 SEGMENT = f"{0:020d}.log"
 
 
-async def node(
-    data: Path, node_id: int, member: Broker | None = None, *, is_told_to_join: bool = True
-) -> Broker:
+async def node(data: Path, node_id: int, member: Broker | None = None, *, joins: bool = True) -> Broker:
     """A broker that joins the member given, or knows only its secret."""
     config = BrokerConfig(
         {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(data), "node.id": str(node_id)}
     )
-    join = (
-        []
-        if member is None or not is_told_to_join
-        else [(member.endpoints[0].host, member.endpoints[0].port)]
-    )
+    join = [] if member is None or not joins else [(member.endpoints[0].host, member.endpoints[0].port)]
     broker = Broker(config, real_ports(), join=join, secret=None if member is None else member.secret.value)
     await broker.start()
     return broker
@@ -76,7 +70,7 @@ async def test_a_node_that_crashed_while_joining_does_not_create_its_own_cluster
         with pytest.raises(
             StartFailed, match=r"stopped while it joined another\. Start it again with --join"
         ):
-            await node(data, 2, first, is_told_to_join=False)
+            await node(data, 2, first, joins=False)
 
 
 async def test_a_node_that_crashed_while_creating_a_cluster_completes_it(tmp_path: Path) -> None:

@@ -136,8 +136,8 @@ async def test_failed_logins_of_one_host_are_rate_limited_in_the_log(
     await ending(room.send(SASL_AUTHENTICATE), room.clock)
     await ending(room.send(SASL_AUTHENTICATE), room.clock)
     await ending(room.send(SASL_AUTHENTICATE), room.clock)
-    told = [each.getMessage() for each in caplog.records]
-    assert sum("Failed authentication: the login was refused" in line for line in told) == 1
+    logged = [each.getMessage() for each in caplog.records]
+    assert sum("Failed authentication: the login was refused" in line for line in logged) == 1
 
 
 # -- the handshake of before KIP-152

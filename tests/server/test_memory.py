@@ -1,4 +1,4 @@
-from penstock.server.memory import ANSWER_BYTES_MIN, CROWD_BYTES, STALLED_MS, MemoryBudget
+from penstock.server.memory import FETCH_BYTES_MIN, STALLED_MS, UNSENT_BYTES_MAX, MemoryBudget
 
 MIB = 1024 * 1024
 
@@ -75,24 +75,24 @@ def slow_client(memory: MemoryBudget, unsent_bytes: int, now_ms: float) -> Holdi
 
 def test_a_fetch_always_gets_a_minimum() -> None:
     memory = MemoryBudget(10 * MIB)
-    assert memory.left_for_answers(0) == 10 * MIB
+    assert memory.fetch_bytes_max(0) == 10 * MIB
     slow_client(memory, 50 * MIB, 0)
-    assert memory.left_for_answers(0) == ANSWER_BYTES_MIN
+    assert memory.fetch_bytes_max(0) == FETCH_BYTES_MIN
 
 
 def test_a_fetch_gets_less_while_clients_leave_many_bytes_unread() -> None:
     memory = MemoryBudget(1024 * MIB)
-    slow_client(memory, CROWD_BYTES, 0)
-    assert memory.left_for_answers(0) == 1024 * MIB - CROWD_BYTES
+    slow_client(memory, UNSENT_BYTES_MAX, 0)
+    assert memory.fetch_bytes_max(0) == 1024 * MIB - UNSENT_BYTES_MAX
     slow_client(memory, 1, 0)
-    assert memory.left_for_answers(0) == ANSWER_BYTES_MIN
+    assert memory.fetch_bytes_max(0) == FETCH_BYTES_MIN
 
 
 def test_a_stalled_client_is_dropped_when_others_need_the_memory() -> None:
     memory = MemoryBudget(10 * MIB)
     stalled, slow, new = (slow_client(memory, 3 * MIB, now_ms) for now_ms in (0, 0, STALLED_MS))
     slow.unsent_bytes -= 1
-    assert memory.left_for_answers(STALLED_MS) == 4 * MIB + 1
+    assert memory.fetch_bytes_max(STALLED_MS) == 4 * MIB + 1
     assert (stalled.is_given_up, slow.is_given_up, new.is_given_up) == (True, False, False)
 
 
@@ -101,14 +101,14 @@ def test_a_slow_client_that_makes_progress_is_not_dropped() -> None:
     slow = slow_client(memory, 9 * MIB, 0)
     for turn in range(10):
         slow.unsent_bytes -= 1
-        memory.left_for_answers(turn * (STALLED_MS - 1))
+        memory.fetch_bytes_max(turn * (STALLED_MS - 1))
     assert not slow.is_given_up
 
 
 def test_no_client_is_dropped_while_memory_is_free() -> None:
     memory = MemoryBudget(10 * MIB)
     stalled = slow_client(memory, 5 * MIB, 0)
-    assert memory.left_for_answers(100 * STALLED_MS) == 5 * MIB
+    assert memory.fetch_bytes_max(100 * STALLED_MS) == 5 * MIB
     assert not stalled.is_given_up
 
 

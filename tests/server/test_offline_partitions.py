@@ -54,10 +54,10 @@ async def test_a_damaged_log_is_scanned_once_and_reported_once(
         assert not [path for path in files.opened if damaged.name in path]
         assert values_in(await client.fetch(sound, 0)) == [b"c"]
         await client.close()
-    told = [r for r in caplog.records if r.levelno == logging.ERROR]
-    assert [r.getMessage().split(":")[0] for r in told] == [f"Partition {damaged.name}-0 is offline"]
-    assert "later segments are there" in told[0].getMessage()
-    assert told[0].exc_info is None
+    logged = [r for r in caplog.records if r.levelno == logging.ERROR]
+    assert [r.getMessage().split(":")[0] for r in logged] == [f"Partition {damaged.name}-0 is offline"]
+    assert "later segments are there" in logged[0].getMessage()
+    assert logged[0].exc_info is None
 
 
 async def test_a_log_that_failed_to_open_is_opened_when_the_disk_works_again(
@@ -78,10 +78,10 @@ async def test_a_log_that_failed_to_open_is_opened_when_the_disk_works_again(
         files.refused = None
         assert (await client.produce(topic, batch(b"b"))).base_offset == 1
         await client.close()
-    told = [r.getMessage() for r in caplog.records if r.name == "penstock.cluster.replicas"]
-    assert len(told) == 2, told
-    assert told[0].startswith(f"Partition {topic.name}-0 is offline")
-    assert told[1] == f"Partition {topic.name}-0 is online again"
+    logged = [r.getMessage() for r in caplog.records if r.name == "penstock.cluster.replicas"]
+    assert len(logged) == 2, logged
+    assert logged[0].startswith(f"Partition {topic.name}-0 is offline")
+    assert logged[1] == f"Partition {topic.name}-0 is online again"
 
 
 async def test_a_log_without_a_topic_is_set_aside_at_the_next_start(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from penstock.protocol.messages.produce import ProduceResponse
-from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.append import EVENT_LOOP_BYTES_MAX
 from tests.server.live import Client, Live, batch, code, produce_request, values_in
 
-LARGE = bytes(HERE_BYTES_MAX)
+LARGE = bytes(EVENT_LOOP_BYTES_MAX)
 
 
 async def test_a_batch_that_decompresses_to_many_bytes_is_stored(client: Client) -> None:

@@ -12,12 +12,12 @@ from penstock.cluster.replica import Replica
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import ProduceResponse
-from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.append import EVENT_LOOP_BYTES_MAX
 from tests.server.live import Client, Live, TopicHandle, batch, begin_epoch, code, produce_request
 from tests.transactions.live_producer import LiveProducer
 from tests.transactions.live_transactions import at_rest, committed_values, latest_offsets
 
-LARGE = bytes(HERE_BYTES_MAX)
+LARGE = bytes(EVENT_LOOP_BYTES_MAX)
 BOTH = pytest.mark.parametrize("is_v2", [False, True], ids=["version-1", "version-2"])
 _numbers = itertools.count()
 

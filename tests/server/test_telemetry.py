@@ -148,10 +148,10 @@ def test_the_metrics_of_clients_are_bounded_and_the_newest_are_kept() -> None:
         metrics = data(*(gauge(b"%d" % n, ("pad", "x" * 2000)) for n in range(500)))
         client = sender.ask(number.to_bytes(16))
         assert sender.push(client, metrics) == "NONE"
-    told = list(sender.telemetry.series())
-    assert 5_000 < len(told) < 10_000
-    assert sum(len(text) for _, (_, pairs), _, _ in told for _, text in pairs) < 16 * 1024 * 1024
-    assert told[-1][0].instance_id == (40).to_bytes(16)
+    series = list(sender.telemetry.series())
+    assert 5_000 < len(series) < 10_000
+    assert sum(len(text) for _, (_, pairs), _, _ in series for _, text in pairs) < 16 * 1024 * 1024
+    assert series[-1][0].instance_id == (40).to_bytes(16)
 
 
 def test_a_long_client_id_is_not_repeated_with_each_value() -> None:

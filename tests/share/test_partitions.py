@@ -89,7 +89,7 @@ def test_a_group_that_starts_by_time_waits_for_a_record_of_that_time(found: Any)
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (PersisterError(ErrorCode.NOT_COORDINATOR), ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (PersisterError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), ErrorCode.COORDINATOR_NOT_AVAILABLE),
@@ -100,11 +100,11 @@ def test_a_group_that_starts_by_time_waits_for_a_record_of_that_time(found: Any)
     ],
     ids=str,
 )
-def test_the_next_fetch_retries_a_failed_load(error: Exception, told: ErrorCode) -> None:
+def test_the_next_fetch_retries_a_failed_load(error: Exception, expected: ErrorCode) -> None:
     async def story(scene: Scene) -> None:
         scene.persister.refusal = error
         led = await scene.led()
-        assert (led.state, led.failure, led.was_loaded) == (None, told, False)
+        assert (led.state, led.failure, led.was_loaded) == (None, expected, False)
         assert len(scene.partitions) == 0
         scene.persister.refusal = None
         assert (await scene.led()).state is not None
@@ -116,12 +116,12 @@ def test_a_failed_search_of_the_log_is_reported() -> None:
     async def story(scene: Scene) -> None:
         scene.persister.state = ShareState(1, UNINITIALIZED_OFFSET)
         scene.reset = OffsetReset(ResetKind.BY_DURATION, 1000)
-        for error, told in (
+        for error, expected in (
             (LogCorrupt("rotten"), ErrorCode.CORRUPT_MESSAGE),
             (OSError("gone"), ErrorCode.KAFKA_STORAGE_ERROR),
         ):
             cast("FakeLog", scene.leader._log).found = error
-            assert (await scene.led()).failure is told
+            assert (await scene.led()).failure is expected
 
     play(story)
 

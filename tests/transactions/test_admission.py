@@ -242,8 +242,8 @@ def test_a_final_refusal_leaves_no_verification_state(tmp_path: Path) -> None:
     ],
 )
 def test_a_producer_gets_errors_that_its_version_knows(code: str, by_version: dict[int, str]) -> None:
-    for version, told in by_version.items():
-        assert produce_error(ErrorCode[code], version).name == told
+    for version, expected in by_version.items():
+        assert produce_error(ErrorCode[code], version).name == expected
 
 
 def test_a_verification_is_valid_only_in_the_leader_epoch_that_requested_it(tmp_path: Path) -> None:

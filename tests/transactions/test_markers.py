@@ -36,14 +36,14 @@ def test_a_resent_marker_is_answered_when_the_first_is_committed(tmp_path: Path)
                 coordinator_epoch=0,
                 transaction_version=TRANSACTION_VERSION_2,
             )
-            committed_when_told: list[int] = []
+            committed_at_response: list[int] = []
 
             async def send() -> None:
                 assert await live.services.markers.send(marker, [target]) == {target: ErrorCode.NONE}
-                committed_when_told.append(leader.high_watermark)
+                committed_at_response.append(leader.high_watermark)
 
             await asyncio.gather(send(), send(), send())
             assert leader.log.log_end_offset == 2  # it was written once
-            assert committed_when_told == [2, 2, 2]
+            assert committed_at_response == [2, 2, 2]
 
     asyncio.run(story())

@@ -44,8 +44,8 @@ _SOURCES = {
 _HIDDEN = "(hidden)"
 
 _Kind: Kind = typer.Argument(
-    metavar="topic|broker|brokers|group|client-metrics|broker-logger",
-    help="What the settings belong to; brokers is the default of all brokers.",
+    metavar="KIND",
+    help="topic, broker, brokers (the default of all brokers), group, client-metrics or broker-logger.",
 )
 _Settings: list[str] = typer.Argument(
     metavar="NAME KEY=VALUE",
@@ -139,21 +139,36 @@ def set_(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Settings
 @app.command()
 @connects
 def unset(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Keys) -> None:
-    """Reset settings to their default: `penstock config unset topic orders retention.ms`."""
+    """Reset settings to their default.
+
+    For example:
+
+      penstock config unset topic orders retention.ms
+    """
     _alter(target, kind, arguments, "DELETE")
 
 
 @app.command()
 @connects
 def append(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Settings) -> None:
-    """Add a value to a list: `penstock config append topic orders cleanup.policy=compact`."""
+    """Add a value to a setting that is a list.
+
+    For example:
+
+      penstock config append topic orders cleanup.policy=compact
+    """
     _alter(target, kind, arguments, "APPEND")
 
 
 @app.command()
 @connects
 def subtract(target: Target, *, kind: Kind = _Kind, arguments: list[str] = _Settings) -> None:
-    """Remove a value from a list: `penstock config subtract topic orders cleanup.policy=delete`."""
+    """Remove a value from a setting that is a list.
+
+    For example:
+
+      penstock config subtract topic orders cleanup.policy=delete
+    """
     _alter(target, kind, arguments, "SUBTRACT")
 
 

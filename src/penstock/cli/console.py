@@ -37,7 +37,7 @@ def console(
         help="Show the status of the pipeline with these checkpoints on this machine (repeatable).",
     ),
 ) -> None:
-    """Serve the web console until Ctrl-C.
+    r"""Serve the web console until Ctrl-C.
 
     If the cluster requires SASL, users of the console log in with their own user and password. A user in the settings
     is used for everyone only if the console listens on this machine alone (127.0.0.1, ::1 or localhost).
@@ -46,7 +46,8 @@ def console(
 
       penstock console
       penstock console --bootstrap-server broker-1:9092 --listen 127.0.0.1:9080
-      penstock console -b broker-1:9094 --command-config client.properties --listen 0.0.0.0:9080 --allow-host ops
+      penstock console -b broker-1:9094 --command-config client.properties \
+        --listen 0.0.0.0:9080 --allow-host ops
     """
     import asyncio
 

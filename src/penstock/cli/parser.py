@@ -1,6 +1,7 @@
 """The full command-line parser: every command with its help. A new command is one row of `_COMMANDS`."""
 
 import importlib
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from typer.main import get_command
 import penstock
 from penstock.cli.errors import EXIT_USAGE, CommandError, UsageError, one_line
 
-# In the order of the help. The module of each, which has an `app` (a group of commands) or a function of that name.
+# In the order of the help: the module of each, which has an `app` (a group of commands) or a function of that name.
 _COMMANDS = {
     "up": "up.command",
     "topic": "topic",
@@ -42,6 +43,7 @@ _DEPRECATED = {
 }
 
 _HELP_FLAGS = ["-h", "--help"]
+_EXAMPLE = re.compile(r"^ {2,}\S.*$", re.MULTILINE)
 
 _HELP = """A message broker that speaks Kafka's protocol and keeps every record that it acknowledged.
 
@@ -57,7 +59,9 @@ Run the first of these in one terminal and the others in a second one:
 def run_parsed(arguments: Sequence[str]) -> int:
     """Run the command of the arguments and give its exit code."""
     try:
-        command = get_command(_build_app(arguments))
+        command: Any = get_command(_build_app(arguments))
+        commands = command.commands
+        command.commands = {name: commands[name] for name in _COMMANDS if name in commands}
         _tidy_help(command)
         _accept_deprecated(command)
         result = command(list(arguments), prog_name="penstock", standalone_mode=False)
@@ -105,7 +109,10 @@ def _build_app(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _tidy_help(command: Any) -> None:
-    """Remove from the help: the Python type (`<bool>`) of flags and arguments, and the parentheses of defaults."""
+    """Highlight examples, which also keeps their indentation, and remove from the help: the Python type (`<bool>`) of
+    flags and arguments, and the parentheses of defaults.
+    """
+    command.help = _EXAMPLE.sub(r"[bold]\g<0> [/]", command.help or "")
     for each in command.get_params(typer.Context(command, help_option_names=_HELP_FLAGS)):
         if isinstance(each, TyperArgument) or each.is_flag:
             each.display_type_rich = _no_type

@@ -137,7 +137,7 @@ def run(
     ),
     quiet: bool = typer.Option(False, "--quiet", help="Print no progress, only errors."),
 ) -> None:
-    """Run a pipeline until Ctrl-C or SIGTERM, or with --once until everything is read.
+    r"""Run a pipeline until Ctrl-C or SIGTERM, or with --once until everything is read.
 
     On a signal each query finishes its batch; a second signal stops immediately. The next run continues from there.
 
@@ -145,7 +145,8 @@ def run(
 
       penstock pipeline run payments.yaml
       penstock pipeline run payments.yaml --once
-      penstock pipeline run payments.yaml --master spark://10.0.0.1:7077 --metrics-port 9400
+      penstock pipeline run payments.yaml --master spark://10.0.0.1:7077 \
+        --metrics-port 9400
     """
     with pipeline_errors():
         pipeline = _load(file, server)
@@ -257,14 +258,16 @@ def backfill(
     remote: str | None = Remote,
     spark_logs: bool = SparkLogs,
 ) -> None:
-    """Run a pipeline over the records of a time range, as a batch.
+    r"""Run a pipeline over the records of a time range, as a batch.
 
     The same range is written to an output only once, unless --force is given.
 
     For example:
 
-      penstock pipeline backfill payments.yaml --from 2026-01-01 --to 2026-02-01 --dry-run
-      penstock pipeline backfill payments.yaml --from 2026-01-01 --to 2026-02-01 --output history
+      penstock pipeline backfill payments.yaml --dry-run \
+        --from 2026-01-01 --to 2026-02-01
+      penstock pipeline backfill payments.yaml --output history \
+        --from 2026-01-01 --to 2026-02-01
     """
     with pipeline_errors():
         pipeline = _load(file, server)

@@ -64,12 +64,13 @@ def produce(
     ),
     auto_create: bool = typer.Option(False, "--auto-create", help="Create the topic if it does not exist."),
 ) -> None:
-    """Send each line of standard input, or of files, as one record.
+    r"""Send each line of standard input, or of files, as one record.
 
     For example:
 
       echo hello | penstock produce orders
-      penstock produce orders --key-separator : --header source=import --file orders.txt
+      penstock produce orders --key-separator : --header source=import \
+        --file orders.txt
       penstock produce orders --compression zstd --acks all --file big.log
     """
     parser = _line_parser(key, key_separator, null_value)

@@ -26,15 +26,18 @@ _KEYS = {
     "mutation": entities.CONTROLLER_MUTATION_RATE,
     "connection": entities.CONNECTION_CREATION_RATE,
 }
+_KEYS_HELP = ", ".join(f"{short} ({name})" for short, name in _KEYS.items())
 
 
 class EntityOptions(msgspec.Struct, frozen=True, kw_only=True):
-    user: str | None = typer.Option(None, metavar="USER", help=f"Apply to a user; {DEFAULT}: to all others.")
+    user: str | None = typer.Option(
+        None, metavar="USER", help=f"User; {DEFAULT}: users without quotas of their own."
+    )
     client_id: str | None = typer.Option(
-        None, "--client", metavar="ID", help=f"Apply to a client id; {DEFAULT}: to all others."
+        None, "--client", metavar="ID", help=f"Client id; {DEFAULT}: client ids without quotas of their own."
     )
     ip: str | None = typer.Option(
-        None, metavar="ADDRESS", help=f"Apply to an address; {DEFAULT}: to all others."
+        None, metavar="ADDRESS", help=f"Address; {DEFAULT}: addresses without quotas of their own."
     )
 
     def entity(self) -> dict[str, str | None]:
@@ -77,14 +80,9 @@ def list_(target: Target, *, as_json: bool = AsJson) -> None:
 def set_(
     options: EntityOptions,
     target: Target,
-    limits: list[str] = typer.Argument(
-        metavar="KEY=VALUE", help="Quotas, by Kafka's name or its short form."
-    ),
+    limits: list[str] = typer.Argument(metavar="KEY=VALUE", help=f"Quotas: {_KEYS_HELP}."),
 ) -> None:
     """Limit bytes per second, request time in percent, partition changes per second, connections per second.
-
-    The names are Kafka's: producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate,
-    connection_creation_rate. Short forms: produce, fetch, request, mutation, connection.
 
     For example:
 
@@ -102,9 +100,14 @@ def set_(
 def remove(
     options: EntityOptions,
     target: Target,
-    keys: list[str] = typer.Argument(metavar="KEY", help="Quotas, by Kafka's name or its short form."),
+    keys: list[str] = typer.Argument(metavar="KEY", help=f"Quotas: {_KEYS_HELP}."),
 ) -> None:
-    """Remove quotas."""
+    """Remove quotas.
+
+    For example:
+
+      penstock quota remove produce fetch --user alice
+    """
     ops = [altering.OpData(key=_KEYS.get(key, key), remove=True) for key in keys]
     _alter(target, options.entity(), ops)
 

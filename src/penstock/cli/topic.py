@@ -14,7 +14,9 @@ from penstock.cli.connect.topics import check_topics, fetch_metadata, topic_part
 from penstock.cli.errors import UsageError
 from penstock.cli.output import AsJson, join_values, print_json, print_result, print_table
 
-app = typer.Typer(help="Create, list, describe, alter, truncate and delete topics.", no_args_is_help=True)
+app = typer.Typer(
+    help="Create, list, describe, alter and delete topics; delete their oldest records.", no_args_is_help=True
+)
 
 _BROKER_DEFAULT = -1
 _PARTITIONS_MAX, _REPLICAS_MAX = 100_000, 10_000  # the limits of librdkafka
@@ -57,14 +59,14 @@ def create(
     settings = parse_pairs(config, "--config")
     admin = target.admin()
     if if_not_exists and name in fetch_metadata(admin).topics:
-        print(f"topic {name} exists already")
+        print(f"topic {name} already exists")
         return
     new = NewTopic(
         name, partitions or _BROKER_DEFAULT, replication_factor or _BROKER_DEFAULT, config=settings
     )
     request = admin.create_topics([new])
     wait_for(request[name], f"cannot create topic {name}")
-    print(f"made topic {name}")
+    print(f"created topic {name}")
 
 
 @app.command("list")
@@ -152,7 +154,7 @@ def _show(topic: dict[str, Any]) -> None:
     for key, value in topic["config"].items():
         print(f"  {key}={value}")
     print_table(
-        ("partition", "leader", "replicas", "isr", "start", "end", "records at most"),
+        ("partition", "leader", "replicas", "isr", "start", "end", "offsets"),
         [
             (
                 each["partition"],
@@ -217,7 +219,7 @@ def delete_records(
     request = admin.delete_records([TopicPartition(name, each, offset) for each in chosen])
     for place, future in request.items():
         deleted: Any = wait_for(future, f"cannot delete records of {name}-{place.partition}")
-        print(f"{name}-{place.partition} starts at offset {deleted.low_watermark} now")
+        print(f"{name}-{place.partition} now starts at offset {deleted.low_watermark}")
 
 
 @app.command()

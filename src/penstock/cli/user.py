@@ -69,7 +69,7 @@ def add(
 @app.command(name="list")
 @connects
 def list_(target: Target, *, as_json: bool = AsJson) -> None:
-    """List the users, and the mechanisms of each."""
+    """List the users with their SCRAM mechanisms."""
     users = _fetch_users(target.admin())
     print_result(
         [{"name": name, "mechanisms": users[name]} for name in sorted(users)],
@@ -95,8 +95,8 @@ def remove(target: Target, *, name: str = _Name, mechanism: list[str] = _Mechani
 
 def _read_password(name: str) -> str:
     if sys.stdin.isatty():
-        answer: str = typer.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True)
-        return answer
+        password: str = typer.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True)
+        return password
     return sys.stdin.readline().rstrip("\r\n")
 
 

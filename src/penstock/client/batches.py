@@ -1,7 +1,7 @@
 """The batches of a Fetch response with records for a reader. Pure.
 
-Control batches are never wanted. With read_committed, neither are batches of transactions that were aborted: the
-broker lists them with the answer, each by its producer and first offset, and each ends with an abort marker (KIP-98).
+Control batches are never wanted. With read_committed, neither are batches of transactions that were aborted: the broker
+lists them in the response, each by its producer and first offset, and each ends with an abort marker (KIP-98).
 """
 
 from collections.abc import Sequence

@@ -61,12 +61,12 @@ class Connection(asyncio.Protocol):
         step: HandshakeRequest | BrokerInfo = next(steps)
         is_costly = sasl is not None and sasl.mechanism.startswith("SCRAM-")
         while not isinstance(step, BrokerInfo):
-            answer = await self.call(*step)
+            response = await self.call(*step)
             # SCRAM computes 4,096 hashes or more: not on the loop that serves a broker's connections.
             if is_costly and step.api_key == sasl_authenticate.API_KEY:
-                step = await asyncio.to_thread(_next_step, steps, answer)
+                step = await asyncio.to_thread(_next_step, steps, response)
             else:
-                step = _next_step(steps, answer)
+                step = _next_step(steps, response)
         if step.session_lifetime_ms > 0:
             delay_s = step.session_lifetime_ms * _RENEW_AT / 1000
             self._expiry = asyncio.get_running_loop().call_later(delay_s, self._retire)
@@ -147,11 +147,11 @@ class Connection(asyncio.Protocol):
 
 
 def _next_step(
-    steps: Generator[HandshakeRequest, Any, BrokerInfo], answer: Any
+    steps: Generator[HandshakeRequest, Any, BrokerInfo], response: Any
 ) -> HandshakeRequest | BrokerInfo:
     """A `StopIteration` cannot leave a thread."""
     try:
-        return steps.send(answer)
+        return steps.send(response)
     except StopIteration as done:
         info: BrokerInfo = done.value
         return info

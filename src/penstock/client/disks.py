@@ -49,7 +49,7 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def log_dirs_request() -> DescribeLogDirsRequest:
-    """Asks for the directories, and for none of the logs in them: a broker may have thousands."""
+    """Requests the directories without the logs in them: a broker may have thousands."""
     return DescribeLogDirsRequest(topics=[])
 
 
@@ -73,18 +73,18 @@ def disks_in(broker: int, log_dirs: Any, reserve: Any) -> list[Disk]:
     return [_disk(broker, each, setting) for each in log_dirs.results]
 
 
-def _disk(broker: int, answer: Any, setting: int) -> Disk:
-    if answer.error_code:
-        return Disk(broker=broker, directory=answer.log_dir, state=FAILED)
-    if answer.total_bytes < 0:
-        return Disk(broker=broker, directory=answer.log_dir, state=OK)
-    kept = reserve_bytes(setting, answer.total_bytes)
-    is_full, is_nearly = answer.usable_bytes < kept, answer.usable_bytes < resume_bytes(kept)
+def _disk(broker: int, response: Any, setting: int) -> Disk:
+    if response.error_code:
+        return Disk(broker=broker, directory=response.log_dir, state=FAILED)
+    if response.total_bytes < 0:
+        return Disk(broker=broker, directory=response.log_dir, state=OK)
+    kept = reserve_bytes(setting, response.total_bytes)
+    is_full, is_nearly = response.usable_bytes < kept, response.usable_bytes < resume_bytes(kept)
     return Disk(
         broker=broker,
-        directory=answer.log_dir,
+        directory=response.log_dir,
         state=FULL if is_full else NEARLY_FULL if is_nearly else OK,
-        total_bytes=answer.total_bytes,
-        free_bytes=answer.usable_bytes,
+        total_bytes=response.total_bytes,
+        free_bytes=response.usable_bytes,
         reserve_bytes=kept,
     )

@@ -4,7 +4,7 @@ from penstock.protocol.errors import ErrorCode
 
 
 class ClientError(Exception):
-    """The base of everything that this package raises on purpose, apart from `Disconnected` and `ProtocolError`."""
+    """The base of this package's exceptions, except `Disconnected` and `ProtocolError`."""
 
 
 class SettingsError(ClientError, ValueError):
@@ -39,7 +39,7 @@ class TimedOut(ClientError):
 
 
 class Disconnected(ConnectionError):
-    """The connection ended before the answer came."""
+    """The connection ended before the response arrived."""
 
 
 class Unreachable(Disconnected):
@@ -51,7 +51,7 @@ class Retry(Exception):
 
 
 class UnknownPartition(Retry):
-    """No broker knows this topic or partition yet. A new one is not known everywhere at once."""
+    """No broker knows this topic or partition yet. A new one becomes known on other brokers a moment later."""
 
 
 def error_name(code: int) -> str:

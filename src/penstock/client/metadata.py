@@ -58,7 +58,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_response(response: MetadataResponse) -> Metadata:
-    """Topics that do not exist are left out: their absence is the answer."""
+    """Topics that do not exist are left out."""
     return Metadata(
         cluster_id=response.cluster_id,
         controller_id=response.controller_id,

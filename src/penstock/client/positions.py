@@ -9,10 +9,10 @@ import msgspec
 
 K = TypeVar("K")
 
-# Kafka's own words are understood too.
+# Kafka's own words are accepted too.
 START: Final = ("start", "earliest")
 END: Final = ("end", "latest")
-# Thirteen digits are a time since 2001; no partition has counted so far. `offset:N` is an offset in any case.
+# Thirteen digits are a time since 2001: no partition has such offsets. `offset:N` is always an offset.
 _TIMESTAMP_MS_MIN: Final = 10**12
 
 _INT64_MAX: Final = 2**63 - 1
@@ -33,7 +33,7 @@ class Offset(msgspec.Struct, frozen=True):
 
 
 class Last(msgspec.Struct, frozen=True):
-    """So many records before the end, in each partition."""
+    """The last `count` records of each partition."""
 
     count: int
 
@@ -48,11 +48,11 @@ Position = Start | End | Offset | Last | Time
 
 
 class InvalidPosition(ValueError):
-    """The text names no position; the message lists what would."""
+    """The text is not a position; the message lists the valid forms."""
 
 
 def parse_position(text: str, now_ms: int, zone: tzinfo | None = None) -> Position:
-    """Raises `InvalidPosition`. An ISO time without a zone is in `zone`, or local time, as a person means it."""
+    """Raises `InvalidPosition`. An ISO time without a zone is in `zone`, or in local time."""
     if text in START:
         return Start()
     if text in END:
@@ -84,9 +84,8 @@ def is_number(text: str) -> bool:
 def first_offsets(
     position: Position, starts: Mapping[K, int], ends: Mapping[K, int], at_time: Mapping[K, int]
 ) -> dict[K, int]:
-    """The offset to begin with in each partition, never outside of what is there.
-
-    `at_time` is only looked at for a `Time`; -1 in it means that no record is so young.
+    """The offset to begin at in each partition, within its bounds. `at_time` is only used for a `Time`; -1 in it means
+    that no record is that recent.
     """
     found: dict[K, int] = {}
     for partition, end in ends.items():

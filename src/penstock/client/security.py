@@ -1,7 +1,7 @@
 """The client's side of TLS and SASL.
 
-A SASL exchange is a generator: it yields what to send and is sent what the broker answered, and returns when both
-sides are content. It sees no socket. SCRAM is RFC 5802 (SHA-256: RFC 7677) without channel binding, as Kafka has it;
+A SASL exchange is a generator: it yields the messages to send, receives the broker's responses, and returns when both
+sides have accepted. It sees no socket. SCRAM is RFC 5802 (SHA-256: RFC 7677) without channel binding, as Kafka has it;
 OAUTHBEARER is RFC 7628 with a token that the settings carry.
 """
 
@@ -18,7 +18,7 @@ from penstock.client.settings import SaslSettings, TlsSettings
 
 Exchange = Generator[bytes, bytes, None]
 
-# Kafka's own least; fewer would make the stored password cheap to guess.
+# Kafka's minimum; with fewer the stored password would be cheap to guess.
 _SCRAM_ITERATIONS_MIN = 4096
 _SCRAM_ITERATIONS_MAX = 10_000_000
 

@@ -1,8 +1,8 @@
 """The settings of a client, read from Kafka's property names.
 
 A property that is not known here is ignored, as Kafka's own clients do with a warning: settings written for another
-client keep working. What would silently weaken or break a connection (an unknown security protocol or mechanism, a
-key store that is not PEM) is refused.
+client keep working. Values that would silently weaken or break a connection (an unknown security protocol or mechanism,
+a key store that is not PEM) are refused.
 """
 
 import re

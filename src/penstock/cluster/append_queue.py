@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from penstock.cluster.commit import ALL, Commit
-from penstock.protocol.records.rules import CheckElsewhere
+from penstock.protocol.records.rules import TooLargeForEventLoop
 from penstock.runtime.completion import Completion
 from penstock.storage.errors import AppendRejected, LogError, StorageError
 from penstock.storage.files import Buffer
@@ -74,7 +74,7 @@ class AppendQueue:
             commit.batches = appender.prepare(
                 records, commit.now_ms, is_from_client=commit.is_from_client, checked=checked
             )
-        except CheckElsewhere:
+        except TooLargeForEventLoop:
             self._check_on_thread(commit, records, appender)
             return False
         except AppendRejected as error:

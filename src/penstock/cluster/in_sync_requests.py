@@ -91,13 +91,13 @@ class InSyncRequests:
             return
         changes = [_change(replica, wanted) for replica, wanted in asked]
         try:
-            answers = await self._ask(changes)
+            responses = await self._ask(changes)
         except (OSError, ProtocolError, LogError, Refusal) as error:
             log.debug("AlterPartition failed, retrying: %s", error)
             await self._clock.sleep(_RETRY_MS)
             self._wakeup.set()
             return
-        by_key = {(each.topic_id, each.partition): each.error for each in answers}
+        by_key = {(each.topic_id, each.partition): each.error for each in responses}
         for replica, wanted in asked:
             self._answered(replica, wanted, by_key.get((replica.topic_id, replica.partition)))
         if self._open:

@@ -329,7 +329,9 @@ class Replicas:
             try:
                 yield
             except (LogError, OSError):
-                log.exception("Cannot remove %s-%d: remove its directory by hand", topic, number)
+                log.exception(
+                    "Cannot remove %s-%d: delete its directory when the broker is stopped", topic, number
+                )
 
     def _reconfigure(self, topic: str) -> None:
         self._configs.pop(topic, None)

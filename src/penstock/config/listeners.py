@@ -62,7 +62,7 @@ def parse_endpoints(setting: str, text: str, protocols: Mapping[str, str]) -> tu
 
 
 def parse_host_limits(text: str) -> dict[str, int]:
-    """How many connections some addresses may have: `address:count`, comma-separated (IPv6 in brackets or not)."""
+    """The maximum connections of single addresses: `address:count`, comma-separated (IPv6 in brackets or not)."""
     limits = {}
     for item in split_list(text):
         address, colon, count = item.rpartition(":")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -18,6 +19,8 @@ from penstock.config.table import (
     suggestion,
 )
 from penstock.config.topic import TopicConfig
+
+T = TypeVar("T")
 
 
 def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
@@ -49,6 +52,11 @@ def validate_topic_overrides(broker: BrokerConfig, overrides: Mapping[str, str])
             f"conflict topic config setting {topic.MIN_COMPACTION_LAG_MS.name} ({made.min_compaction_lag_ms}) > "
             f"{topic.MAX_COMPACTION_LAG_MS.name} ({made.max_compaction_lag_ms})"
         )
+
+
+def group_value(broker: BrokerConfig, prop: Property[T], overrides: Mapping[str, str]) -> T:
+    """The setting of a group itself, else the broker's. Overrides that this version does not understand are skipped."""
+    return cast("T", _value(broker, prop, overrides))
 
 
 def validate_group_overrides(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
@@ -107,7 +115,7 @@ def _value(broker: BrokerConfig, prop: Property[object], overrides: Mapping[str,
     return _inherited(broker)[prop.name]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)  # an embedded cluster has several brokers in one process
 def _inherited(broker: BrokerConfig) -> dict[str, Value]:
     """The values without overrides: the same for thousands of topics and groups."""
     return {prop.name: inherited_value(broker, prop) for prop in (*TOPIC.values(), *GROUP.values())}

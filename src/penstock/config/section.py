@@ -19,7 +19,7 @@ class Options(TypedDict, total=False):
 
 
 class Bounded(NamedTuple):
-    """A group's setting on the broker, with the least and the most that a single group may set."""
+    """A group's setting on the broker, with the minimum and the maximum that a single group may set."""
 
     setting: Property[int]
     low: Property[int]
@@ -109,8 +109,8 @@ class Section:
         rest = name.removeprefix(prefix)
         rows = (
             (name, doc, live),
-            (f"{prefix}min.{rest}", f"The least that a group may set for `{rest}`.", Live.READ_ONLY),
-            (f"{prefix}max.{rest}", f"The most that a group may set for `{rest}`.", Live.READ_ONLY),
+            (f"{prefix}min.{rest}", f"The minimum that a group may set for `{rest}`.", Live.READ_ONLY),
+            (f"{prefix}max.{rest}", f"The maximum that a group may set for `{rest}`.", Live.READ_ONLY),
         )
         properties = []
         for (each, text, update), default, (low, high) in zip(rows, defaults, ranges, strict=True):

@@ -64,8 +64,8 @@ class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster of the console, and its user.
 
     With `needs_login` every user of the console logs in with a user name and a password of the cluster, and only the
-    TLS of `security` is used; without, the console acts as the user of `security`. `allowed_hosts` are names under
-    which browsers may reach it (* for any), besides `localhost` and addresses.
+    TLS settings of `security` are used. Otherwise the console acts as the user of `security`. `allowed_hosts` are names
+    under which browsers may reach it (* for any), besides `localhost` and addresses.
     """
 
     connection: ClientSettings
@@ -88,7 +88,9 @@ def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | No
 
 
 def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
-    console = web.Application(middlewares=[_rejecting_middleware(settings, clock), _client_middleware])
+    console = web.Application(
+        middlewares=[_guard_middleware(settings.allowed_hosts), _error_middleware(clock), _client_middleware]
+    )
     console[ACCESS] = Access(
         msgspec.structs.replace(settings.connection, deadline_ms=_DEADLINE_MS, client_id="penstock-console"),
         needs_login=settings.needs_login,
@@ -123,19 +125,28 @@ async def _with_headers(request: web.Request, response: web.StreamResponse) -> N
         response.headers["Cache-Control"] = "no-cache"  # revalidated: 304 while nothing changed
 
 
-def _rejecting_middleware(settings: ConsoleSettings, clock: Clock) -> Middleware:
-    failures = FailureLog(clock)
-
+def _guard_middleware(allowed_hosts: frozenset[str]) -> Middleware:
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Reject requests of other sites, and turn failures into JSON errors."""
-        why = guard.rejection_reason(request.method, request.headers, settings.allowed_hosts)
+        """Reject requests of other sites, and compressed ones."""
+        why = guard.rejection_reason(request.method, request.headers, allowed_hosts)
         if why is not None:
             return refused(Refused(FORBIDDEN, "NOT_FROM_HERE", why))
         if guard.is_compressed(request.headers):
             return refused(
                 Refused(UNSUPPORTED_MEDIA_TYPE, "COMPRESSED", "Compressed requests are not accepted.")
             )
+        return await handler(request)
+
+    return middleware
+
+
+def _error_middleware(clock: Clock) -> Middleware:
+    failures = FailureLog(clock)
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Turn failures into JSON errors. A session ends when its credentials are no longer valid."""
         access, token = request.app[ACCESS], request.cookies.get(COOKIE)
         try:
             return await handler(request)
@@ -171,7 +182,7 @@ async def _client_middleware(request: web.Request, handler: Handler) -> web.Stre
 
 def _needs_client(request: web.Request) -> bool:
     path = request.path.removeprefix(f"{PATH}/api/")
-    return path != request.path and path not in {path for _, path, _ in session.OPEN_ROUTES}
+    return path != request.path and path not in {open_path for _, open_path, _ in session.OPEN_ROUTES}
 
 
 async def _end_streams(console: web.Application) -> None:

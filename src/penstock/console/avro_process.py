@@ -49,10 +49,10 @@ async def decode_in_process(data: bytes, schema_text: str) -> Any:
             await process.wait()
     if process.returncode != 0:
         raise bad_request(_TOO_MUCH)
-    answer = msgspec.json.decode(output)
-    if "refused" in answer:
-        raise Refused(*answer["refused"])
-    return answer["decoded"]
+    response = msgspec.json.decode(output)
+    if "refused" in response:
+        raise Refused(*response["refused"])
+    return response["decoded"]
 
 
 def _main() -> None:

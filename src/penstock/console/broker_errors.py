@@ -34,7 +34,7 @@ _ERRORS: Final[Mapping[int, tuple[int, str]]] = {
         BAD_REQUEST,
         "the name is not allowed: up to 249 letters, digits, dots, underscores and hyphens",
     ),
-    ErrorCode.TOPIC_ALREADY_EXISTS: (CONFLICT, "a topic of that name exists already"),
+    ErrorCode.TOPIC_ALREADY_EXISTS: (CONFLICT, "a topic of that name already exists"),
     ErrorCode.INVALID_PARTITIONS: (BAD_REQUEST, "the number of partitions is not allowed"),
     ErrorCode.INVALID_REPLICATION_FACTOR: (BAD_REQUEST, "there are fewer brokers than replicas"),
     ErrorCode.INVALID_CONFIG: (BAD_REQUEST, "a setting has a name or a value that is not allowed"),

@@ -10,7 +10,7 @@ from aiohttp import web
 
 _CHECK_S: Final = 1.0
 _CHECKS_PER_KEEPALIVE: Final = 15
-_STALLED_S: Final = 300.0  # then a reader that takes nothing is considered gone
+_STALLED_S: Final = 300.0  # after that a reader that reads nothing counts as disconnected
 
 
 def event(name: str | None, event_id: str | None, data: Any) -> bytes:
@@ -64,9 +64,8 @@ async def send_events(
     body: Callable[[Events], Coroutine[Any, Any, None]],
     last_event: Callable[[Exception], bytes | None],
 ) -> web.StreamResponse:
-    """Answer with a stream that `body` fills, until it is done or the reader has gone.
-
-    An EventSource cannot see the body of an HTTP error, so a failure is sent as `last_event`; one without is raised.
+    """Respond with a stream that `body` fills, until it is done or the reader disconnects. An EventSource cannot see
+    the body of an HTTP error, so a failure is sent as `last_event`; if that is None, it is raised.
     """
     events = Events(request)
     await events.response.prepare(request)

@@ -39,7 +39,9 @@ def format_cursor(cursor: Cursor) -> str:
 
 
 def oldest_first(found: Mapping[int, list[Record]], positions: Cursor, limit: int) -> Page:
-    """The first `limit` records; the cursor is where to read on. `positions` is up to where each partition was read."""
+    """The first `limit` records, and a cursor to continue from. `positions` are the offsets up to which each partition
+    was read.
+    """
     kept, used = merged(found, limit)
     cursor = {
         partition: records[used[partition]].offset if used[partition] < len(records) else positions[partition]
@@ -49,9 +51,8 @@ def oldest_first(found: Mapping[int, list[Record]], positions: Cursor, limit: in
 
 
 def newest_first(found: Mapping[int, list[Record]], begins: Cursor, limit: int) -> Page:
-    """The last `limit` records, the youngest first; the cursor is what older pages must stay below.
-
-    `begins` is from where each partition was read.
+    """The last `limit` records, newest first; older pages end below the cursor. `begins` are the offsets from which
+    each partition was read.
     """
     reversed_found = {partition: records[::-1] for partition, records in found.items()}
     kept, used = merged(reversed_found, limit, is_newest_first=True)

@@ -26,7 +26,7 @@ _PARTITIONS_MAX: Final = 1000
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """Without a position it is the newest messages, read backwards; without partitions all of them."""
+    """Without a position: the newest messages, read backwards. Without partitions: all of them."""
 
     partitions: frozenset[int] | None = None
     position: Position | None = None
@@ -35,7 +35,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 def parse_where(query: Mapping[str, Any], now_ms: int) -> Where:
     """Read `partition` or `partitions`, and `from`, which is newest, oldest, or any position that the command takes.
 
-    `from=offset&offset=N` and `from=time&time=N` are how the pages ask. Pure.
+    The pages use `from=offset&offset=N` and `from=time&time=N`. Pure.
     """
     origin = query.get("from", "newest")
     if origin in ("offset", "time"):

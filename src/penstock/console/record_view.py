@@ -1,4 +1,4 @@
-"""A record as the pages get it. Bytes are Base64: the page decides how to show them. Pure."""
+"""A record in the pages' JSON. Bytes are Base64: the page decides how to show them. Pure."""
 
 import base64
 from typing import Any, Final

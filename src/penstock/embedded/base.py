@@ -195,6 +195,6 @@ def _render(value: Setting) -> str:
 
 @atexit.register
 def _stop_all() -> None:
-    """Stop those that the program forgot to stop."""
+    """Stop the brokers and clusters that the program has not stopped."""
     for each in list(_running):
         each.stop()

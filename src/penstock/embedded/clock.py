@@ -43,7 +43,7 @@ class ClusterTime:
 
 
 class MovableClock:
-    """A `Clock`; only the loop of its node sleeps by it."""
+    """A `Clock`; only the loop of its node may sleep with it."""
 
     def __init__(self, moved: ClusterTime) -> None:
         self._moved = moved

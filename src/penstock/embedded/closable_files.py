@@ -93,7 +93,7 @@ class _ClosableFile(RealFile):
 
     @property
     def descriptor(self) -> int | None:  # type: ignore[override]  # as `File` has it
-        """None where a sync must not be left to the kernel, which knows nothing of injected faults."""
+        """None if faults are injected: the kernel's syncs would not see them."""
         return None if self._files.is_cut or self._files.error else super().descriptor
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A cluster inside one process, with faults: how does an application handle the death of a broker?
+"""A cluster inside one process, with faults: for tests of an application's behaviour when a broker dies.
 
     with Cluster(3, topics={"orders": 3}) as cluster:
         cluster.kill(cluster.leader("orders", 0))

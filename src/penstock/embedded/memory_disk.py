@@ -187,7 +187,7 @@ class _MemoryFile:
 
     @property
     def descriptor(self) -> None:
-        return None  # the kernel knows nothing of it
+        return None  # not a file of the kernel's
 
     def close(self) -> None:
         self._is_open = False

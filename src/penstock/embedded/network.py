@@ -223,13 +223,13 @@ class Gate(asyncio.Transport, asyncio.Protocol):
     # -- queued bytes -----------------------------------------------------------------------------------
 
     def _forward(self) -> None:
-        """Forward what may pass now, and schedule the rest."""
+        """Forward the bytes that may pass now, and schedule the rest."""
         if self._other_port is not None and self._links.is_cut(self._port, self._other_port):
             return
         is_slow, now_s = self._links.delay_s(self._port) > 0, self._loop.time()
         while self._outgoing and (not is_slow or self._outgoing[0][0] <= now_s):
             self._socket_side.write(self._outgoing.popleft()[1])
-        if not self._is_delivering:  # a protocol that is given bytes may write, which leads here again
+        if not self._is_delivering:  # a protocol that receives bytes may write, which calls this again
             self._is_delivering = True
             try:
                 while self._is_reading and self._incoming and (not is_slow or self._incoming[0][0] <= now_s):

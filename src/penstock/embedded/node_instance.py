@@ -63,7 +63,7 @@ class NodeInstance:
         `resets`: connections are reset instead of closed.
         """
         self._storage.cut()
-        # Tasks of a killed node fail anywhere; that is not worth a report.
+        # Tasks of a killed node fail anywhere; these failures are not reported.
         asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
         self.broker.abandon()
         await self._network.close_all(resets=resets)

@@ -2,7 +2,7 @@
 
 They are named `penstock-*`. The file `owner` in each is locked (flock) as long as its process lives: the kernel takes
 the lock back when the process dies, so the next process can find and remove directories that a crash has left. Process
-ids would not do: they are reused, and containers have their own.
+ids are no alternative: they are reused, and containers have their own.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ _OWNER = "owner"
 
 
 class TemporaryDirectory:
-    """Made when this is called, gone after `remove`."""
+    """Created at once, removed by `remove`."""
 
     def __init__(self, parent: str | None = None) -> None:
         parent = parent or tempfile.gettempdir()

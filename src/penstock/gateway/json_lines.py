@@ -344,7 +344,7 @@ class JsonLinesConnection(DialectConnection):
             await self._write(b"".join(lines))
 
     async def _fetch(self, request: Fetch) -> None:
-        """Everything from the offset up to what was committed when the fetch began."""
+        """All records from the offset up to those committed when the fetch began."""
         offset = await self._requests.start_of(request)
         partition = self._requests.partition(request.topic, request.partition)
         line_of = json_line if request.format == "json" else text_line

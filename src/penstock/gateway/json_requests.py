@@ -97,7 +97,7 @@ def text_line(record: Record) -> bytes:
 
 
 def json_line(record: Record) -> bytes:
-    """The whole record; what is not UTF-8 stands as base64 under a name that says so."""
+    """The whole record; bytes that are not UTF-8 are Base64, in a field whose name says so."""
     line: dict[str, object] = {"offset": record.offset, "timestamp": record.timestamp}
     for name, data in (("key", record.key), ("message", record.value)):
         line |= _readable(name, data)

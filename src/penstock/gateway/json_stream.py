@@ -17,7 +17,7 @@ _WHITESPACE = b" \t\r\n"
 _IN_STRING = re.compile(rb'["\\\n]')
 _NOT_WHITESPACE = re.compile(rb"[^ \t\r\n]")
 
-# Numbers and the words true, false and null; what begins like one may become one.
+# Numbers and the words true, false and null, and their beginnings.
 _SCALAR = re.compile(rb"[-+.0-9A-Za-z]+")
 _BEGINS_SCALAR = re.compile(
     rb"-|-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]*)?|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
@@ -46,7 +46,7 @@ class Malformed(msgspec.Struct, frozen=True):
 
 
 class JsonStream:
-    """Feed it what arrives; it keeps what is not a whole object yet, at most `text_bytes_max` of it."""
+    """Splits a stream into objects; keeps an incomplete object, of at most `text_bytes_max`."""
 
     __slots__ = (
         "_buffer",

@@ -89,8 +89,8 @@ class Partition:
         context = RequestContext(
             self._services, self._peer, _PRODUCE_VERSION, self._client_id, self._peer.turns.accepted
         )
-        answer = produce.handle(context, request)
-        return self._offset_of(answer)
+        response = produce.handle(context, request)
+        return self._offset_of(response)
 
     async def _offset_of(self, answer: ProduceResponse | Reply[ProduceResponse | None] | None) -> int:
         response = await answer if isinstance(answer, Reply) else answer

@@ -184,7 +184,7 @@ class GroupCoordinator:
             return refused_join(request.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
         group = known or shard.state.new_group(request.group_id)
         now = self.now()
-        ticket, answer = self._new_ticket()
+        ticket, response = self._new_ticket()
         prefix = request.group_instance_id or client_id
         joiner = join.Joiner(
             ticket=ticket,
@@ -202,7 +202,7 @@ class GroupCoordinator:
                 del self._parked[ticket]
                 return refused_join(request.member_id, error.code)
         self.perform(shard, group)
-        return answer
+        return response
 
     @staticmethod
     def _new_group(shard: Shard, group: ClassicGroup, now: Instant) -> Change:
@@ -227,10 +227,10 @@ class GroupCoordinator:
         group = shard.state.groups.get(request.group_id)
         if group is None or group.state is State.EMPTY:
             return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
-        ticket, answer = self._new_ticket()
+        ticket, response = self._new_ticket()
         sync.sync(group, request, ticket)
         self.perform(shard, group)
-        return answer
+        return response
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
         shard = self._shard_for_member(request.group_id)
@@ -279,8 +279,8 @@ class GroupCoordinator:
 
     def _new_ticket(self) -> "tuple[int, Reply[Any]]":
         ticket = next(self._tickets)
-        answer = self._parked[ticket] = Reply()
-        return ticket, answer
+        response = self._parked[ticket] = Reply()
+        return ticket, response
 
     # -- instructions of the state machine ------------------------------------------------------------
 

@@ -1,7 +1,6 @@
-"""Numbers for Prometheus: its text format (version 0.0.4), written from plain values.
-
-The library that usually does this locks and hashes labels at each increment. Here every part counts with its own
-ints, and a scrape reads all of them; only this module knows the format.
+"""Prometheus' text format (version 0.0.4), written from plain values. Prometheus' own library locks and hashes labels
+at each increment. Here every part counts with its own ints, and a scrape reads all of them; only this module knows the
+format.
 """
 
 from bisect import bisect_left
@@ -17,7 +16,7 @@ Labels = Mapping[str, str]
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric's name, what it is about, and how it is to be read. A counter's name ends in `_total`."""
+    """A metric's name, description and type. A counter's name ends in `_total`."""
 
     name: str
     kind: Kind

@@ -1,7 +1,7 @@
 """The levels of this process's loggers, read and changed while it runs, under Kafka's names for them (KIP-412).
 
-A level that is set here lasts until the process ends. Loggers are those of Penstock and their packages, so that
-`penstock.storage` stands for all of storage, and the root of all, from which those without a level have theirs.
+A level that is set here lasts until the process ends. The loggers are those of Penstock's modules and packages
+(`penstock.storage` includes all of storage), and the root, whose level applies to loggers without one.
 """
 
 import logging
@@ -10,7 +10,7 @@ from typing import Final
 
 ROOT: Final = "root"
 LEVELS: Final[Mapping[str, int]] = {
-    "TRACE": 5,  # Python has none; it shows what DEBUG shows, and what is below
+    "TRACE": 5,  # Python has none; it shows DEBUG and everything below
     "DEBUG": logging.DEBUG,
     "INFO": logging.INFO,
     "WARN": logging.WARNING,
@@ -21,23 +21,23 @@ _OURS: Final = "penstock"
 
 
 def logger_names() -> list[str]:
-    """The root, and every logger and package of loggers that there is by now."""
+    """The root, and all loggers and packages of loggers that exist."""
     ours = (name for name in logging.root.manager.loggerDict if f"{name}.".startswith(f"{_OURS}."))
     return [ROOT, *sorted(ours)]
 
 
 def level_of(name: str) -> str:
-    """The level that counts: its own, or that of the nearest one above that has one."""
+    """The effective level: its own, or that of its nearest ancestor with one."""
     return level_name(_logger(name).getEffectiveLevel())
 
 
 def set_level(name: str, level: str | None) -> None:
-    """Give a logger one of `LEVELS`; None takes its own away."""
+    """Set a logger's level to one of `LEVELS`; None removes its own."""
     _logger(name).setLevel(logging.NOTSET if level is None else LEVELS[level])
 
 
 def level_name(level: int) -> str:
-    """The name of the least serious lines that are shown at `level`."""
+    """The name of the lowest level that is shown at `level`."""
     return next((name for name, number in LEVELS.items() if number >= level), "OFF")
 
 

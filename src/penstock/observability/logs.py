@@ -17,7 +17,7 @@ import msgspec
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-# What every LogRecord carries: anything else was given by the caller with `extra=` and belongs into the JSON.
+# The attributes of every LogRecord: the caller added any others with `extra=`, and they belong in the JSON.
 _OWN_FIELDS = frozenset((*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"))
 
 
@@ -48,7 +48,7 @@ class JsonFormatter(logging.Formatter):
                 fields.setdefault(name, value)
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
-        # An object that JSON does not know must not lose the line.
+        # A value that JSON cannot encode must not lose the line.
         return msgspec.json.encode(fields, enc_hook=repr).decode()
 
 

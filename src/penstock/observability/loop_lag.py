@@ -1,7 +1,6 @@
 """The delay of the event loop: how long a due timer waits for running callbacks.
 
-A timer is set again and again; how much later than asked it fires is how long something held the loop, or how long
-the queue before it was.
+A timer is set again and again; its delay is the time that callbacks before it took.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Metrics as OpenTelemetry encodes them, as far as Kafka's clients use it: what PushTelemetry carries (KIP-714).
+"""OpenTelemetry's encoding of metrics, as far as Kafka's clients use it in PushTelemetry (KIP-714).
 
 The message is opentelemetry.proto.metrics.v1.MetricsData:
 
@@ -31,7 +31,7 @@ _DELTA = 1
 _FIELDS_MAX = 200_000
 
 Value = int | memoryview
-"""A number for wire types 0, 1 and 5 (fixed ones as their bytes), else what a length stands before."""
+"""A number for wire types 0, 1 and 5 (fixed ones as their bytes), else the length-delimited bytes."""
 Fields = defaultdict[int, list[Value]]
 
 
@@ -40,7 +40,7 @@ class NotOtlp(ValueError):
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One value of a metric. A delta is to be added to what came before."""
+    """One value of a metric. A delta is added to the previous values."""
 
     name: str
     kind: Literal["gauge", "counter"]
@@ -50,7 +50,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(data: bytes) -> Iterator[Point]:
-    """All points of gauges and sums, as they are asked for; of histograms their sums and counts, as two counters."""
+    """All points of gauges and sums, lazily; histograms give their sums and counts, as two counters."""
     parser = _Parser()
     for resource in parser.messages(parser.fields(memoryview(data)), 1):
         for scope in parser.messages(resource, 2):

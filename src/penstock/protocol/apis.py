@@ -1,4 +1,4 @@
-"""Which APIs the protocol has, and the codec of each, loaded when it is first asked for.
+"""The APIs of the protocol, and the codec of each, loaded on first use.
 
 Importing this module loads no message: a broker that starts pays only for the APIs that its clients call.
 """
@@ -24,7 +24,7 @@ class ApiSpec(NamedTuple):
 
 
 class Codec(Protocol):
-    """What every module of a request and its response offers."""
+    """The interface of the modules in `messages`, one for each request and its response."""
 
     API_KEY: int
     VERSIONS: range
@@ -63,8 +63,8 @@ def request_header_version(key: int, version: int) -> int:
 def response_header_version(key: int, version: int) -> int:
     """1 when the response is flexible, else 0.
 
-    An ApiVersions response always has header 0 (KIP-511): a client that asked in a version unknown to the broker
-    must be able to read the answer.
+    An ApiVersions response always has header 0 (KIP-511): a client that used a version unknown to the broker must be
+    able to read the response.
     """
     if key == API_VERSIONS_KEY:
         return 0

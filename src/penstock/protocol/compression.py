@@ -31,7 +31,7 @@ _BLOCK_SIZE = struct.Struct(">i")
 _GZIP_WBITS = 16 + zlib.MAX_WBITS
 _OUTPUT_BYTES_FIRST = 64 * 1024
 _OUTPUT_GROWTH = 4
-# Rust's std::io::ErrorKind::WriteZero: the only mark by which cramjam tells a full output from bad input.
+# Rust's std::io::ErrorKind::WriteZero: cramjam's only way to distinguish a full output from bad input.
 _OUTPUT_FULL = "failed to write whole buffer"
 
 # lz4-java's level 9 is Kafka's default and stands for the fast compressor, not for high compression.

@@ -1,4 +1,4 @@
-"""Error codes as Kafka numbers them, and what is raised when bytes do not follow the protocol."""
+"""Kafka's error codes, and the exception for bytes that violate the protocol."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ __all__ = ["RETRIABLE", "ErrorCode", "ProtocolError", "is_retriable"]
 class ProtocolError(Exception):
     """Bytes that are not a valid message, or a message that its version cannot carry.
 
-    Whoever sent such bytes has lost the thread: its connection is closed, and no other is touched.
+    The connection that sent them is closed; other connections are not affected.
     """
 
 
@@ -54,5 +54,5 @@ RETRIABLE: Final = frozenset(
 
 
 def is_retriable(code: int) -> bool:
-    """Whether a client that gets this code may send the same request again and hope."""
+    """Whether a client that gets this code may retry the same request."""
     return code in RETRIABLE

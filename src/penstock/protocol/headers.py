@@ -31,7 +31,7 @@ _TAGGED_RESPONSES: Final = frozenset(
     for version in spec.versions
     if response_header_version(spec.key, version) == 1
 )
-"""One look for each response, instead of three calls."""
+"""One lookup for each response, instead of three calls."""
 
 
 class RequestHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -46,8 +46,8 @@ class RequestHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int]:
     """The header, and the position where the body starts.
 
-    Of a request whose key or version is unknown only the fixed fields are sure; the rest is read if it can be. That
-    is enough to answer it, which an ApiVersions request of a future version must be.
+    Of a request with an unknown key or version only the fixed fields can be relied on; the rest is read if possible.
+    That is enough to respond, as the broker must to an ApiVersions request of a future version.
     """
     if len(buf) - pos < _REQUEST.size:
         raise truncated(_REQUEST.size, len(buf) - pos)
@@ -59,7 +59,7 @@ def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int
         is_flexible = api_version >= spec.flexible_from
         end = pos + 2 + buf[pos + 1] if len(buf) - pos > 2 and buf[pos] == 0 else len(buf)
         try:
-            # As nearly always: read here rather than by calls.
+            # The common case, read without calls.
             if end < len(buf) and not (is_flexible and buf[end]):
                 client_id, pos = str(buf[pos + 2 : end], "utf-8"), end + is_flexible
             else:

@@ -1,8 +1,8 @@
-"""A Produce of one batch to one partition and its answer, each read and written in one step.
+"""A Produce of one batch to one partition, and its response: each is decoded or encoded in one step.
 
-That is what a client sends that waits for each answer, and most of what any client sends. The generated codec takes a
-call for each part of a message, which is a fifth of all the work on so small a request. Messages of every other form
-are left to it, and so is every malformed one. Both ways give the same message, and the same bytes.
+Clients that wait for each response send nothing else, and other clients send mostly this. The generated codec makes a
+call for each part of a message, which takes a fifth of the total time of such a small request. It handles all other
+messages, and malformed ones. Both codecs give the same messages and the same bytes.
 """
 
 import functools
@@ -31,7 +31,7 @@ ONE: Final = 2  # compact lengths are one more than what they count
 _REQUEST: Final = struct.Struct(
     ">BhiB16sBi"
 )  # transactional id, acks, timeout, topics; topic id, partitions; index
-_REQUEST_HEAD: Final = struct.Struct(">BhiB")  # the same, where topics are named
+_REQUEST_HEAD: Final = struct.Struct(">BhiB")  # the same for versions with topic names
 _PARTITION_HEAD: Final = struct.Struct(">Bi")
 _NO_TAGS_BYTES: Final = 3  # zeros, of the partition, the topic and the request
 
@@ -62,12 +62,12 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
             partitions, index = _PARTITION_HEAD.unpack_from(buf, position + size)
             position += size + _PARTITION_HEAD.size
             if not 0 < size <= VARINT_BYTE_MAX:
-                topics = 0  # nothing that is read here
+                topics = 0  # not the form that is decoded here
         else:
             return produce.decode_request(buf, version, body)
         size = buf[position]
         position += 1
-        if size > VARINT_BYTE_MAX:  # three bytes and more are of batches beside which reading all is nothing
+        if size > VARINT_BYTE_MAX:  # two bytes; a larger batch is left to the generated codec
             size += (buf[position] << 7) - 0x80
             position += 1
         end = position + size - 1
@@ -88,32 +88,32 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
 
 
 def encode_response(message: ProduceResponse | None, version: int, correlation_id: int) -> tuple[Buffer, ...]:
-    """The whole frame of an answer; nothing where the client wants no acknowledgement. Raises `ProtocolError`."""
+    """The whole frame of a response; empty if the client wants no acknowledgement. Raises `ProtocolError`."""
     if message is None:
         return ()
     try:
         (topic,) = message.responses
-        (answer,) = topic.partition_responses
+        (response,) = topic.partition_responses
         if (
             FLEXIBLE_FROM <= version < _VERSIONS_END
             and not message.node_endpoints
-            and not answer.error_code
-            and not answer.record_errors
-            and answer.error_message is None
-            and answer.current_leader == _NO_LEADER
+            and not response.error_code
+            and not response.record_errors
+            and response.error_message is None
+            and response.current_leader == _NO_LEADER
         ):
             name = topic.topic_id if version >= IDS_FROM else _compact(topic.name)
-            if version < IDS_FROM or len(name) == len(ZERO_UUID):  # else it is no topic's id
+            if version < IDS_FROM or len(name) == len(ZERO_UUID):  # else it is not a topic id
                 return (
                     _ANSWER_HEAD.pack(_ANSWER_BYTES + len(name), correlation_id, 0, ONE)
                     + name
                     + _ANSWER.pack(
                         ONE,
-                        answer.index,
+                        response.index,
                         0,
-                        answer.base_offset,
-                        answer.log_append_time_ms,
-                        answer.log_start_offset,
+                        response.base_offset,
+                        response.log_append_time_ms,
+                        response.log_start_offset,
                         1,
                         0,
                         0,
@@ -122,12 +122,12 @@ def encode_response(message: ProduceResponse | None, version: int, correlation_i
                         0,
                     ),
                 )
-    except (ValueError, struct.error):  # more than one answer, or none, or a value that does not fit
+    except (ValueError, struct.error):  # not exactly one partition, or a value that does not fit
         pass
     return encode_response_frame(API_KEY, produce.encode_response_into, message, version, correlation_id)
 
 
-@functools.lru_cache(maxsize=1024)  # it is the same few topics that are answered for
+@functools.lru_cache(maxsize=1024)  # responses name the same few topics again and again
 def _compact(name: str) -> bytes:
     encoded = name.encode()
     if len(encoded) >= VARINT_BYTE_MAX:

@@ -1,8 +1,8 @@
-"""Kafka's primitive types on the wire: the functions that the generated messages are made of.
+"""Kafka's primitive types on the wire: the functions that the generated messages use.
 
-Decoding functions take `(buf, pos)` and return `(value, pos)`; encoding functions append to a `bytearray`.
-A length is always compared with the bytes that are left before anything is allocated, so that no frame can
-cost more memory than a small multiple of its own size. Whatever is wrong with the bytes is a `ProtocolError`.
+Decoding functions take `(buf, pos)` and return `(value, pos)`; encoding functions append to a `bytearray`. A length is
+always compared with the bytes that are left before anything is allocated, so that no frame can cost more memory than a
+small multiple of its own size. Malformed bytes raise `ProtocolError`.
 
 Integers are big-endian. Compact types (KIP-482) carry their length plus one as an unsigned varint, 0 being null;
 the older types carry an int16 (strings) or an int32 (bytes, arrays), -1 being null.
@@ -41,7 +41,7 @@ def unsupported_version(message: str, version: int) -> ProtocolError:
 
 
 def unsupported_field(field: str, first: int, last: int) -> ProtocolError:
-    """A value would be lost: the version in use cannot carry it, and it is not one that may be dropped."""
+    """The version in use has no such field, and its value may not be dropped."""
     versions = f"version {first}" if first == last else f"versions {first}-{last}"
     return ProtocolError(f"{field} is set, which {versions} of the message cannot carry")
 
@@ -110,7 +110,7 @@ def read_tag(buf: Buffer, pos: int) -> tuple[int, int, int]:
 
 
 def skip_tagged_fields(buf: Buffer, pos: int, budget: "Budget | None" = None) -> int:
-    """Pass over a section of tagged fields of which none is known here."""
+    """Skip a section of unknown tagged fields."""
     if pos < len(buf) and not buf[pos]:
         return pos + 1  # as nearly always
     count, pos = read_uvarint(buf, pos)
@@ -182,7 +182,7 @@ def read_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
 
 
 def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
-    # As nearly always: of one byte of size, read here rather than by a call.
+    # The common case, a size of one byte, read without a call.
     if pos < len(buf) and 0 < buf[pos] < 0x80 and (end := pos + buf[pos]) <= len(buf):
         try:
             return str(buf[pos + 1 : end], "utf-8"), end
@@ -195,7 +195,7 @@ def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
 
 
 def read_compact_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
-    # The most frequent of all fields: its size is nearly always one byte, and is read here rather than by a call.
+    # The most frequent field: its size is nearly always one byte, and is read without a call.
     try:
         size = buf[pos]
     except IndexError:
@@ -413,7 +413,7 @@ def write_compact_nullable_records(out: bytearray, value: Buffer | None) -> None
 # --- arrays ---------------------------------------------------------------------------------------------------
 
 ELEMENTS_MAX: Final = 50_000
-"""Of one request, in all its arrays. One may have a single byte, and takes microseconds of the loop that serves all."""
+"""For all arrays of one request. An element may have a single byte, and takes microseconds of the event loop."""
 
 
 class Budget:
@@ -425,11 +425,13 @@ class Budget:
         self.left = ELEMENTS_MAX
 
     def take(self, count: int) -> None:
-        """That many come now; a null array has -1. Raises `ProtocolError`."""
+        """Count the elements of an array; -1 is a null array. Raises `ProtocolError` beyond the limit."""
         if count > 0:
             self.left -= count
             if self.left < 0:
-                raise ProtocolError(f"a request names more than {ELEMENTS_MAX} things: send several")
+                raise ProtocolError(
+                    f"a request has more than {ELEMENTS_MAX} elements: split it into several requests"
+                )
 
 
 def _too_many(count: int, left: int) -> ProtocolError:

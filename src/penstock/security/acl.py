@@ -1,7 +1,7 @@
-"""ACLs: who, from where, may or may not do what to which resources; and filters of ACLs.
+"""ACLs (principal, host, operation, resource, allow or deny), and filters of ACLs.
 
-The numbers are the protocol's, as they stand in cluster metadata, so that an entry of a later version, with a number
-that is not known here, is kept as it is.
+The numbers are the protocol's, as they stand in cluster metadata, so that an entry of a later version with an unknown
+number is kept unchanged.
 """
 
 import enum

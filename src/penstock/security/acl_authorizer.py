@@ -71,30 +71,30 @@ class AclAuthorizer(Authorizer):
         known = self._cache.get(key)
         if known is not None:
             return known
-        answer = self._index.allows_some(str(who), comparable_host(host), operation, resource_type)
-        return self._store(key, answer)
+        is_allowed = self._index.allows_some(str(who), comparable_host(host), operation, resource_type)
+        return self._store(key, is_allowed)
 
-    def _store(self, key: _CacheKey, answer: bool) -> bool:
+    def _store(self, key: _CacheKey, is_allowed: bool) -> bool:
         if len(self._cache) >= _CACHED_MAX:
             self._cache.clear()
         if len(key[-1] or "") <= _CACHED_NAME_MAX:
-            self._cache[key] = answer
+            self._cache[key] = is_allowed
         if log.isEnabledFor(logging.DEBUG):
             who, host, operation, resource_type, name = key
             log.debug(
                 "%s an operation. principal=%s host=%s operation=%s resource=%s:%s",
-                "Allowed" if answer else "Denied",
+                "Allowed" if is_allowed else "Denied",
                 who,
                 host,
                 operation.name,
                 resource_type.name,
                 "*" if name is None else name,
             )
-        return answer
+        return is_allowed
 
 
 def parse_super_users(text: str) -> list[Principal]:
-    """`User:alice;User:bob`, as in `super.users`. Raises `ValueError` for what is no principal."""
+    """Parse `User:alice;User:bob`, as in `super.users`. Raises `ValueError` for an invalid principal."""
     found = []
     for each in filter(None, (part.strip() for part in text.split(";"))):
         kind, colon, name = each.partition(":")

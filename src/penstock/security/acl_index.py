@@ -13,7 +13,7 @@ from penstock.security.acl import EVERYBODY, WILDCARD, AccessControlEntry, Permi
 from penstock.security.operations import Operation
 from penstock.security.resources import PatternType
 
-# Only what is allowed implies more: to deny READ does not deny DESCRIBE.
+# Only permissions imply others: to deny READ does not deny DESCRIBE.
 _IMPLIED_BY = {
     Operation.DESCRIBE: (Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER),
     Operation.DESCRIBE_CONFIGS: (Operation.ALTER_CONFIGS,),
@@ -84,7 +84,7 @@ class AclIndex:
     def verdict(
         self, principal: str, host: str, operation: Operation, resource_type: int, name: str
     ) -> bool | None:
-        """Whether it is allowed; a denial goes before any permission. None when no ACL is about the resource."""
+        """Whether it is allowed; a denial takes precedence. None if the resource has no ACL."""
         section = self._sections.get(resource_type)
         if section is None:
             return None

@@ -1,6 +1,5 @@
-"""The secret of a cluster: who knows it is a broker of it (ADR 19).
-
-It is 64 hexadecimal digits in the file `cluster.secret` of every member's data directory. People call it the token.
+"""The secret of a cluster: a node that knows it is a broker of the cluster (ADR 19). It is 64 hexadecimal digits in the
+file `cluster.secret` of every member's data directory. The command and the documentation call it the token.
 """
 
 import random
@@ -17,7 +16,7 @@ JOIN_HINT: Final = (
 
 
 class NotAToken(ValueError):
-    """The text is no token of a cluster; it is not repeated."""
+    """The text is not a cluster token; the message does not repeat it."""
 
 
 def parse_token(text: str) -> bytes:

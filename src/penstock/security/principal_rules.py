@@ -1,6 +1,6 @@
 r"""The user name of a certificate: its subject, and the mapping rules (KIP-371).
 
-`ssl.principal.mapping.rules` is a comma-separated list of which the first rule that fits wins. `DEFAULT` takes the
+`ssl.principal.mapping.rules` is a comma-separated list of which the first matching rule wins. `DEFAULT` takes the
 whole subject (`CN=alice,OU=ops,O=Penstock`); `RULE:pattern/replacement/` takes the replacement, with `$1` for the first
 group, in lower case with an `L` behind it and in upper case with a `U`. A subject that matches no rule is rejected.
 """
@@ -33,7 +33,7 @@ Subject = Sequence[Sequence[tuple[str, str]]]
 
 
 class NoMatchingRule(Exception):
-    """No rule makes a name of the subject, which is in the message."""
+    """No rule matches the subject, which is in the message."""
 
 
 class PrincipalRules:
@@ -66,7 +66,9 @@ class _Rule:
 
 
 def _referred(match: "re.Match[str]", reference: "re.Match[str]") -> str:
-    """`$12` is the twelfth group, or where there are fewer the first and a 2; without such a group it is itself."""
+    """`$12` is the twelfth group, or with fewer groups the first one and a 2; without such a group it stays
+    unchanged.
+    """
     if reference[2] is None:
         return reference[1]
     digits: str = reference[2]

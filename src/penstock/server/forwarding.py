@@ -34,9 +34,9 @@ async def ask_controller(ctx: RequestContext, key: int, request: Any) -> Any:
     header = RequestHeader(api_key=key, api_version=version, correlation_id=0, client_id=ctx.client_id)
     encode_request_header(frame, header)
     codec.encode_request_into(frame, request, version)
-    answer = await forward(ctx.broker, bytes(frame), ctx.peer)
-    _, position = decode_response_header(answer, key, version)
-    return codec.decode_response(answer, version, position)
+    response = await forward(ctx.broker, bytes(frame), ctx.peer)
+    _, position = decode_response_header(response, key, version)
+    return codec.decode_response(response, version, position)
 
 
 def _packed(host: str) -> bytes:

@@ -57,12 +57,12 @@ class LoginGate:
             name = apis.APIS[api_key].name if api_key in apis.APIS else "an unknown API"
             return self._refuse(peer, f"the client sent {name} before its login")
         was_done = login.principal is not None
-        answer = self._dispatcher.dispatch(frame, peer)
+        response = self._dispatcher.dispatch(frame, peer)
         if login.state is State.FAILED:
-            return self._refuse(peer, _FAILED, answer)
+            return self._refuse(peer, _FAILED, response)
         if login.is_done and not was_done:
             self._on_done()
-        return answer
+        return response
 
     def _take_token(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
         """Handle a token without a header, as clients send it after SaslHandshake v0; the answer has none either."""
@@ -75,21 +75,23 @@ class LoginGate:
             self._on_done()
         return (_SIZE.pack(len(step.answer)), step.answer)
 
-    def _refuse(self, peer: Peer, reason: str, answer: Answer | Reply[Answer] | None = None) -> Reply[Answer]:
+    def _refuse(
+        self, peer: Peer, reason: str, response: Answer | Reply[Answer] | None = None
+    ) -> Reply[Answer]:
         """Wait, send the answer if there is one, and close."""
-        return Reply.of(self._refuse_later(peer, reason, answer), is_exclusive=True)
+        return Reply.of(self._refuse_later(peer, reason, response), is_exclusive=True)
 
-    async def _refuse_later(self, peer: Peer, reason: str, answer: Answer | Reply[Answer] | None) -> Answer:
+    async def _refuse_later(self, peer: Peer, reason: str, response: Answer | Reply[Answer] | None) -> Answer:
         if times := self._log_limiter.times((peer.host, reason)):
             again = "" if times == 1 else f" ({times} times since this was logged last)"
             log.warning(
                 "Failed authentication: %s%s. peer=%s listener=%s", reason, again, peer, peer.listener
             )
         await self._clock.sleep(self._failed_delay_ms)
-        if answer is None:
+        if response is None:
             raise CloseConnection("")
-        assert isinstance(answer, list | tuple), "a login is answered at once"
-        raise CloseAfterResponse("", answer)
+        assert isinstance(response, list | tuple), "a login is answered at once"
+        raise CloseAfterResponse("", response)
 
 
 def accept(login: Login, peer: Peer) -> None:

@@ -15,12 +15,12 @@ import msgspec
 
 from penstock.server.read_budget import ReadBudget
 
-_SHARE_OF_MEMORY = 4
+_MEMORY_DIVISOR = 4
 _BYTES_MIN = 128 * 1024 * 1024
-ANSWER_BYTES_MIN = 256 * 1024
+FETCH_BYTES_MIN = 256 * 1024
 """A fetch may always read this much, which is enough for full speed."""
-CROWD_BYTES = 32 * 1024 * 1024
-"""With more unsent bytes than this, every fetch reads little."""
+UNSENT_BYTES_MAX = 32 * 1024 * 1024
+"""With more unsent bytes than this, a fetch reads `FETCH_BYTES_MIN` only."""
 STALLED_MS = 5000
 _CHECK_INTERVAL_MS = 100
 
@@ -57,7 +57,7 @@ class _Unsent(msgspec.Struct):
 class MemoryBudget:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self.pace = ReadBudget()
+        self.read_budget = ReadBudget()
         self.receiving_bytes = 0
         self.in_flight_bytes = 0
         self.unsent_bytes = 0
@@ -88,7 +88,7 @@ class MemoryBudget:
         self.waiting[holder] = None
 
     def release(self, size_bytes: int) -> None:
-        """Subtract the size of requests that were answered."""
+        """Subtract the size of requests whose responses are sent."""
         self.in_flight_bytes -= size_bytes
         if self.waiting and self.in_flight_bytes < self.limit_bytes:
             waiting, self.waiting = self.waiting, {}
@@ -99,7 +99,7 @@ class MemoryBudget:
         self.received(holder)
         self.waiting.pop(holder, None)
 
-    # -- answers
+    # -- responses
 
     def left_unsent(self, answerer: Answerer, size_bytes: int, now_ms: float) -> None:
         """Record that a client reads its responses slower than they are written."""
@@ -113,14 +113,14 @@ class MemoryBudget:
         if unsent is not None:
             self.unsent_bytes -= unsent.size_bytes
 
-    def left_for_answers(self, now_ms: float) -> int:
+    def fetch_bytes_max(self, now_ms: float) -> int:
         """Return how many bytes a fetch may read; never 0, so that every client makes progress."""
         if 2 * self.unsent_bytes > self.limit_bytes and now_ms - self._checked_ms >= _CHECK_INTERVAL_MS:
             self._checked_ms = now_ms
             self._close_stalled(now_ms)
-        if self.unsent_bytes > CROWD_BYTES:
-            return ANSWER_BYTES_MIN
-        return max(ANSWER_BYTES_MIN, self.limit_bytes - self.unsent_bytes)
+        if self.unsent_bytes > UNSENT_BYTES_MAX:
+            return FETCH_BYTES_MIN
+        return max(FETCH_BYTES_MIN, self.limit_bytes - self.unsent_bytes)
 
     def _close_stalled(self, now_ms: float) -> None:
         for answerer, unsent in list(self._unsent.items()):
@@ -139,4 +139,4 @@ def memory_limit(configured_bytes: int) -> int:
     if configured_bytes > 0:
         return configured_bytes
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(_BYTES_MIN, total // _SHARE_OF_MEMORY)
+    return max(_BYTES_MIN, total // _MEMORY_DIVISOR)

@@ -145,7 +145,7 @@ class Completions:
             for target, code in outcomes.items():
                 if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
                     log.warning(
-                        "Lost a transaction to another coordinator. transactional_id=%s",
+                        "Fenced by a newer coordinator of the transaction. transactional_id=%s",
                         prepared.transactional_id,
                     )
                     return False

@@ -296,6 +296,4 @@ class TransactionCoordinator:
         try:
             yield
         except CoordinatorError as error:
-            log.warning(
-                "Cannot write to a partition: %s. partition=%s-%d", error, TRANSACTION_STATE, ids.number
-            )
+            log.warning("Cannot write to %s-%d: %s", TRANSACTION_STATE, ids.number, error)

@@ -176,12 +176,12 @@ class Agent:
         if not self._pipe.poll(timeout_s):
             raise ClientFailed(f"the client did not answer within {timeout_s:g} s")
         try:
-            answer = self._pipe.recv()
+            response = self._pipe.recv()
         except (EOFError, ConnectionError):
             raise ClientFailed("the client ended without an answer") from None
-        if answer != _READY and answer.failure:
-            raise ClientFailed(answer.failure)
-        return answer
+        if response != _READY and response.failure:
+            raise ClientFailed(response.failure)
+        return response
 
 
 @contextlib.contextmanager

@@ -94,18 +94,16 @@ CLUSTER_TARGETS: Final = (
 # No server: a process that appends one message after the other to a file, with a sync after each.
 BARE_LOOP = Target("bare fdatasync loop", "")
 
-# The pairs that ratios are formed of: Penstock over a peer, at the same durability. Kafka also acknowledges from the
-# page cache.
-OTHERS: Final = tuple(
-    (PENSTOCK, each.name) for each in TARGETS if each.product.dialect != "kafka"
-)  # NATS, Redis and RabbitMQ
+# The pairs that are compared: Penstock over a peer, at the same durability. Kafka has a pair for each durability.
+# `OTHERS` are NATS, Redis and RabbitMQ.
+OTHERS: Final = tuple((PENSTOCK, each.name) for each in TARGETS if each.product.dialect != "kafka")
 KAFKA: Final = ((PENSTOCK, KAFKA_SYNCED), (PENSTOCK_CACHED, KAFKA_CACHED))
 KAFKA_TRANSACTIONS: Final = ((PENSTOCK, KAFKA_ALL_SYNCED),)
 LOOP: Final = ((PENSTOCK, BARE_LOOP.name),)
 
 
-def equals(targets: Sequence[Target]) -> list[tuple[str, str]]:
-    """Pair each of ours with each of the others that acknowledges at the same moment."""
+def comparable_pairs(targets: Sequence[Target]) -> list[tuple[str, str]]:
+    """Pair each target of Penstock with each peer of the same durability."""
     return [
         (ours.name, theirs.name)
         for ours in targets

@@ -125,14 +125,14 @@ class AmqpWire(KafkaWire):
         connection.sendall(frame.ProtocolHeader().marshal())
         _expect(connection, Connection.Start)
         tune = Connection.TuneOk(_AMQP_CHANNEL, _AMQP_FRAME_BYTES_MAX, 0)  # no heartbeats
-        for channel, methods, answer in (
+        for channel, methods, response in (
             (0, [Connection.StartOk({}, "PLAIN", "\0guest\0guest", "en_US")], Connection.Tune),
             (0, [tune, Connection.Open("/")], Connection.OpenOk),
             (_AMQP_CHANNEL, [Channel.Open()], Channel.OpenOk),
             (_AMQP_CHANNEL, [Confirm.Select()], Confirm.SelectOk),
         ):
             connection.sendall(b"".join(frame.Method(channel, each).marshal() for each in methods))
-            _expect(connection, answer)
+            _expect(connection, response)
         return connection
 
     def publish_frame(self, stream: str, payload: bytes, *, partition: int, number: int) -> bytes:  # noqa: ARG002
@@ -179,8 +179,8 @@ def _expect(connection: socket.socket, method: Any) -> None:
     from pika import frame
 
     head = _receive(connection, _AMQP_HEAD.size)
-    _, answer = frame.decode_frame(head + _receive(connection, _AMQP_HEAD.unpack(head)[2] + 1))
-    if not isinstance(getattr(answer, "method", None), method):
+    _, response = frame.decode_frame(head + _receive(connection, _AMQP_HEAD.unpack(head)[2] + 1))
+    if not isinstance(getattr(response, "method", None), method):
         raise UnexpectedAnswer(f"the server did not answer with {method.NAME}")
 
 

@@ -52,16 +52,16 @@ class HostileNode:
     async def _send(self, machine: Machine, forgery: Forgery) -> None:
         broker = machine.broker
         try:
-            answer = await self._client.call(
+            response = await self._client.call(
                 (machine.name, BROKER_PORT), (forgery.key, forgery.version), forgery.request
             )
         except NoAnswer:
             return
         checker = self._history.strangers
         if forgery.is_for_brokers:
-            checker.on_broker_api_answer(forgery.key, forgery.request, answer)
+            checker.on_broker_api_answer(forgery.key, forgery.request, response)
         elif machine.broker is broker:  # else it has stopped meanwhile, and may be unregistered
-            checker.on_admin_api_answer(forgery.key, forgery.request, answer)
+            checker.on_admin_api_answer(forgery.key, forgery.request, response)
 
     def _check(self, machine: Machine, members: set[int]) -> None:
         if machine.broker is None or not machine.is_serving:

@@ -1,6 +1,7 @@
 """A log in memory for nodes of the quorum, fast enough for thousands of seeds.
 
-Synced changes survive a crash. Of the others a prefix may survive: each file of a real log keeps its changes in order.
+Synced changes survive a crash. A prefix of the unsynced ones may survive: each file of a real log keeps its changes
+in order.
 """
 
 from bisect import bisect_left
@@ -115,7 +116,7 @@ class MemoryLog:
 
     @property
     def change_count(self) -> int:
-        """Count all changes so far: a sync that begins now will cover them."""
+        """The number of changes so far: a sync that begins now will cover them."""
         return self._synced_count + len(self._pending)
 
     @property

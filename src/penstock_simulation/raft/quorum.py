@@ -135,12 +135,12 @@ class Machine:
         if target.driver is None:
             raise ConnectionRefusedError(111, f"{target.name} is down")
         received = wire.decode_request(codec.decode_request(bytes(sent), api.version))
-        answer = asyncio.create_task(target.driver.request(received))
-        done, _ = await asyncio.wait([answer], timeout=_SETTINGS.request_timeout_ms / 1000)
-        if not done or answer.cancelled():
-            answer.cancel()
+        response = asyncio.create_task(target.driver.request(received))
+        done, _ = await asyncio.wait([response], timeout=_SETTINGS.request_timeout_ms / 1000)
+        if not done or response.cancelled():
+            response.cancel()
             raise TimeoutError(f"{target.name} did not answer")
-        encoded = codec.encode_response(wire.encode_response(request, answer.result()), api.version)
+        encoded = codec.encode_response(wire.encode_response(request, response.result()), api.version)
         if network.is_blocked(target.name, self.name):
             raise ConnectionResetError(104, "cut")
         await self._travel(target.name, self.name)

@@ -65,7 +65,7 @@ def test_a_setting_of_kafka_without_effect_is_a_line_in_the_log_unless_it_is_at_
     file.write_text("num.network.threads=3\ncreate.topic.policy.class.name=com.example.Policy\n")
     settings("remote.log.reader.threads=4", file=file)
     assert [record.getMessage() for record in caplog.records] == [
-        f"Setting has no effect here. name={name}"
+        f"Ignored a setting: it is accepted for compatibility with Kafka, and has no effect. name={name}"
         for name in ("create.topic.policy.class.name", "remote.log.reader.threads")
     ]
 

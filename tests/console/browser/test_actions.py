@@ -43,7 +43,7 @@ def test_an_existing_topic_is_refused_with_a_message(visit: Visiting, make_topic
     page.get_by_role("button", name="Create topic").click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_role("button", name="Create", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("a topic of that name exists already")
+    expect(page.get_by_role("alert")).to_contain_text("a topic of that name already exists")
 
 
 def test_a_setting_is_changed_and_restored(visit: Visiting, make_topic: Callable[..., str]) -> None:

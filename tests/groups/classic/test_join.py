@@ -19,10 +19,10 @@ def test_the_first_member_leads_and_gets_the_member_list() -> None:
 
 def test_a_new_member_first_gets_its_id_and_joins_with_it() -> None:
     driver = Driver()
-    told = driver.join(new_id="a", requires_member_id=True)
+    response = driver.join(new_id="a", requires_member_id=True)
 
-    assert driver.error(told) is ErrorCode.MEMBER_ID_REQUIRED
-    assert driver.joined(told).member_id == "a"
+    assert driver.error(response) is ErrorCode.MEMBER_ID_REQUIRED
+    assert driver.joined(response).member_id == "a"
     assert driver.group.state is State.EMPTY
 
     joined = driver.join("a", requires_member_id=True)

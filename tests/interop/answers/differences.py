@@ -1,4 +1,4 @@
-"""Differences between the answers of Penstock and Kafka 4.3.1, with reasons: the rows of docs/differences.md.
+"""Differences between the responses of Penstock and Kafka 4.3.1, with reasons: the rows of docs/differences.md.
 
 A row is about the answers whose label matches, and in them about the fields whose path matches, with these values; an
 empty path is the answer as a whole. `test_answers` fails for a difference without a row and for a row without one.
@@ -25,7 +25,7 @@ class Difference(NamedTuple):
 
 _APIS: Final = "APIs"
 _FEATURES: Final = "Features of the cluster"
-_ANSWERS: Final = "Answers"
+_ANSWERS: Final = "Responses"
 _SETTINGS: Final = "Settings"
 _ANY: Final = ".*"
 _VALUE: Final = r"(synonyms\.)?value"
@@ -34,7 +34,7 @@ INTENDED: Final = (
     Difference(
         _APIS, r"ApiVersions v\d of 34|AlterReplicaLogDirs v\d plain", "",
         "AlterReplicaLogDirs", "served", "not listed; the connection is closed",
-        "A broker has one data directory, so there is nowhere to move a replica to.",
+        "A broker has one data directory, so a replica cannot be moved to another.",
         ("… → CLOSED", "… → MISSING"),
     ),
     Difference(
@@ -60,7 +60,7 @@ INTENDED: Final = (
         _ANSWERS, r"DescribeCluster v[12] endpoints 2", _ANY,
         "DescribeCluster for controllers", "MISMATCHED_ENDPOINT_TYPE on a broker's listener",
         "the nodes that are controllers",
-        "One port serves both, so that `--bootstrap-controller` can be given any broker.",
+        "One port serves both, so `--bootstrap-controller` may be any broker.",
         (" → ITS OWN", "-1 → 1", "1 → 2", "114 → 0", "… → …"),
     ),
     Difference(
@@ -78,39 +78,39 @@ INTENDED: Final = (
     Difference(
         _ANSWERS, r"ShareFetch v2 mode 7 of .*", "error_code",
         "ShareFetch with an unknown acquire mode", "UNKNOWN_SERVER_ERROR", "INVALID_REQUEST",
-        "The client is at fault, and is told so.",
+        "The error is the client's.",
         ("-1 → 42",),
     ),
     Difference(
         _ANSWERS, r"DescribeShareGroupOffsets v1 from (latest|a day|long)",
         r"groups\.topics\.partitions\.(start_offset|lag)",
         "DescribeShareGroupOffsets before the first acknowledgement", "-1: not known yet",
-        "the start offset and the lag", "The start of a share partition is written down when it is first fetched from.",
+        "the start offset and the lag", "The start offset of a share partition is stored with the first fetch.",
         ("-1 → 0", "-1 → 20"),
     ),
     Difference(
         _ANSWERS, r"DescribeShareGroupOffsets v\d no partitions with a member", r"groups\.(error_code|topics)",
-        "DescribeShareGroupOffsets of a topic without partitions", "UNKNOWN_SERVER_ERROR", "an empty answer",
-        "Nothing was asked for, and nothing went wrong.",
+        "DescribeShareGroupOffsets of a topic without partitions", "UNKNOWN_SERVER_ERROR", "an empty response",
+        "Nothing was requested, and nothing failed.",
         ("-1 → 0", "… → …"),
     ),
     Difference(
         _ANSWERS, r"Produce v\d+ (two batches|no batch|magic 1|cut off)",
         r"responses\.partition_responses\.log_start_offset",
-        "Produce of malformed records: LogStartOffset", "-1", "the log's start", "It is known, and harms nobody.",
+        "Produce of malformed records: LogStartOffset", "-1", "the log's start", "It is known.",
         ("-1 → 0",),
     ),
     Difference(
         _ANSWERS, r"Produce v\d+ \S+: the (same|oldest of five) again",
         r"responses\.partition_responses\.log_append_time_ms",
-        "Produce of a batch that is there already: LogAppendTimeMs", "the timestamp of the batch", "-1",
-        "With `message.timestamp.type=CreateTime` the first answer says -1, and a retry gets the same answer.",
+        "Produce of a duplicate batch: LogAppendTimeMs", "the timestamp of the batch", "-1",
+        "With `message.timestamp.type=CreateTime` the first response has -1, and a retry gets the same response.",
         ("1700000000000 → -1",),
     ),
     Difference(
         _ANSWERS, r"AlterUserScramCredentials v0 delete and set", r"results\.error_code",
-        "AlterUserScramCredentials that deletes an unknown user and sets it, too", "RESOURCE_NOT_FOUND",
-        "DUPLICATE_RESOURCE", "Both are true; that the request contradicts itself is checked first.",
+        "AlterUserScramCredentials that both deletes and sets an unknown user", "RESOURCE_NOT_FOUND",
+        "DUPLICATE_RESOURCE", "Both errors apply; contradictory requests are checked first.",
         ("91 → 92",),
     ),
     Difference(
@@ -121,7 +121,7 @@ INTENDED: Final = (
     ),
     Difference(
         _SETTINGS, r"setting ssl.(keystore|truststore).type of 4", _VALUE,
-        "`ssl.keystore.type`, `ssl.truststore.type`", "JKS", "PEM", "PEM is the only type.",
+        "`ssl.keystore.type`, `ssl.truststore.type`", "JKS", "PEM", "PEM is the default; PKCS12 is accepted too.",
         ("JKS → PEM",),
     ),
     Difference(
@@ -136,13 +136,13 @@ INTENDED: Final = (
     ),
     Difference(
         _SETTINGS, r"setting metric.reporters of 4", _VALUE,
-        "`metric.reporters`", "JmxReporter", "empty", "There is no JMX; metrics are Prometheus'.",
+        "`metric.reporters`", "JmxReporter", "empty", "There is no JMX; metrics are in Prometheus' format.",
         ("org.apache.kafka.common.metrics.JmxReporter → ",),
     ),
     Difference(
         _SETTINGS, r"setting broker.(session.timeout|heartbeat.interval).ms of 4", _VALUE,
         "`broker.session.timeout.ms`, `broker.heartbeat.interval.ms`", "9000, 2000", "2000, 400",
-        "Another node leads sooner.",
+        "Another broker takes over sooner.",
         ("2000 → 400", "9000 → 2000"),
     ),
     Difference(

@@ -9,28 +9,26 @@ from tests.interop.answers.differences import INTENDED
 
 PATH: Final = Path(__file__).parents[3] / "docs" / "differences.md"
 
-_HEAD: Final = """# Differences to Kafka
+_HEAD: Final = """# Differences from Kafka
 
-Apache Kafka 4.3.1 was asked {count} questions, at least one in every version of every API that its brokers serve, and
-its answers were recorded. A test asks Penstock the same and compares the answers field by field. This page lists every
-difference that remains, and the test fails when there is one that is not listed, or one listed that is gone. The words
-of error messages are not compared.
+{count} requests were sent to Apache Kafka 4.3.1, at least one in every version of every API that its brokers serve, and
+its responses were recorded. A test sends the same requests to Penstock and compares the responses field by field. This
+page lists all differences. The test fails if it finds a difference that is not listed here, or does not find one that
+is. The texts of error messages are not compared.
 
 The tables are written by `python -m tests.interop.answers.page` from `tests/interop/answers/differences.py`.
 """
 _FOOT: Final = """
-## What answers do not show
+## Differences that responses do not show
 
-- At `metadata.version` 30 the records of brokers have Kafka's form with a place for cordoned directories (KIP-1066),
-  which stays empty: `cordoned.log.dirs` has no effect.
+- At `metadata.version` 30 the records of brokers have Kafka's field for cordoned directories (KIP-1066), which stays
+  empty: `cordoned.log.dirs` has no effect.
 - `metadata.version` 26 to 29 change no record, neither here nor in Kafka.
-- FindCoordinator waits, for five seconds at most, until the broker that it names has loaded the partition; then it
-  answers COORDINATOR_NOT_AVAILABLE. In Kafka a client may be sent to a broker that answers NOT_COORDINATOR for a
-  moment.
-- A broker asks for a proof of the cluster's secret before it answers what only brokers may ask
-  ([security](security.md)).
-- Settings that only one of the two has, and settings that are taken without effect, are listed in
-  [configuration](configuration.md).
+- FindCoordinator waits for five seconds at most until the broker that it names has loaded the partition; after that it
+  responds with COORDINATOR_NOT_AVAILABLE. In Kafka a client may be sent to a broker that responds with NOT_COORDINATOR
+  for a moment.
+- A broker requires a proof of the cluster's secret for requests that only brokers may send ([security](security.md)).
+- [Configuration](configuration.md) lists the settings that only one of the two has, and settings without effect.
 """
 
 

@@ -46,11 +46,11 @@ def drawn(rows: Iterable[Row]) -> str:
     for row in sorted(rows, key=lambda each: each.key):
         name = apis.APIS[row.key].name
         needs = ", ".join(_needed(need) for need in row.needs) or "nothing"
-        told = ", ".join(dict.fromkeys(_told(need) for need in row.needs))
+        refusal = ", ".join(dict.fromkeys(_refusal(need) for need in row.needs))
         if row.is_for_brokers:
-            needs, told = "to be a broker of the cluster", f"`{CLUSTER_REFUSED.name}`"
+            needs, refusal = "to be a broker of the cluster", f"`{CLUSTER_REFUSED.name}`"
         note = f" {row.note}" if row.note and any(key[0] == name for key in lines) else ""
-        lines.setdefault((name, needs), f"| {name}{note} | {needs} | {told} |\n")
+        lines.setdefault((name, needs), f"| {name}{note} | {needs} | {refusal} |\n")
     return "| request | needs | else |\n|---|---|---|\n" + "".join(lines.values())
 
 
@@ -58,7 +58,7 @@ def _needed(need: Need) -> str:
     return f"`{need.operation.name}` {_RESOURCES[need.resource_type]}"
 
 
-def _told(need: Need) -> str:
+def _refusal(need: Need) -> str:
     return "left out" if need.refusal is None else f"`{need.refusal.name}`"
 
 

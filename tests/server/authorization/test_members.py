@@ -103,20 +103,20 @@ async def test_a_stranger(place: Place, kind: str, row: Row) -> None:
         with pytest.raises(CloseConnection):
             await answer(place, kind, Who.STRANGER, row)
         return
-    told = await answer(place, kind, Who.STRANGER, row)
+    responses = await answer(place, kind, Who.STRANGER, row)
     if row.is_for_brokers:
-        assert refusals(told) == {CLUSTER_REFUSED}
+        assert refusals(responses) == {CLUSTER_REFUSED}
     else:
-        assert_served(row, told)
+        assert_served(row, responses)
 
 
 @every_row
 async def test_a_client(place: Place, kind: str, row: Row) -> None:
-    told = await answer(place, kind, Who.CLIENT, row)
+    responses = await answer(place, kind, Who.CLIENT, row)
     if kind == SASL_AND_ACLS or row.is_for_brokers:
-        assert_as_for_nobody(row, told)
+        assert_as_for_nobody(row, responses)
     else:
-        assert_served(row, told)
+        assert_served(row, responses)
 
 
 @every_row

@@ -76,8 +76,8 @@ async def test_later_requests_see_the_changes_of_earlier_ones(live: Live, client
     assert (await created).topics[0].error_code == 0
     assert (await asked).topics[0].error_code == 0
     assert (await deleted).responses[0].error_code == 0
-    told = (await gone).responses[0].partition_responses[0]
-    assert code(told.error_code) == "UNKNOWN_TOPIC_OR_PARTITION"
+    result = (await gone).responses[0].partition_responses[0]
+    assert code(result.error_code) == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 async def test_deleted_records_are_gone_for_the_next_request(client: Client) -> None:

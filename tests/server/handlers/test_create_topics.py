@@ -175,9 +175,11 @@ async def test_many_topics_are_created_in_one_request_except_for_duplicates(clie
     errors = {each.name: code(each.error_code) for each in response.topics}
     assert errors.pop(names[0]) == "INVALID_REQUEST"
     assert (set(errors), set(errors.values())) == (set(names[1:]), {"NONE"})
-    told = {each.name: {c.name: c.value for c in each.configs or []} for each in response.topics}
-    assert told[names[-1]]["retention.ms"] == "604800000"
-    assert told[names[-1]] == told[names[1]], "the settings of the last are told as those of the first are"
+    settings_by_topic = {each.name: {c.name: c.value for c in each.configs or []} for each in response.topics}
+    assert settings_by_topic[names[-1]]["retention.ms"] == "604800000"
+    assert settings_by_topic[names[-1]] == settings_by_topic[names[1]], (
+        "the settings of the last are told as those of the first are"
+    )
 
 
 async def test_the_partitions_that_one_request_creates_are_limited(

@@ -134,8 +134,8 @@ async def test_a_revoked_permission_applies_to_an_open_fetch_session(guarded: Gu
     again = fetch_request([], session_id=session, session_epoch=1)
     assert (await caller.send(again)).responses == []
     await guarded.forget(caller.peer.principal)
-    told = await caller.send(fetch_request([], session_id=session, session_epoch=2))
-    assert code(told.responses[0].partitions[0].error_code) == REFUSED
+    refused = await caller.send(fetch_request([], session_id=session, session_epoch=2))
+    assert code(refused.responses[0].partitions[0].error_code) == REFUSED
 
 
 async def test_a_topic_that_may_not_be_described_looks_like_one_that_does_not_exist(guarded: Guarded) -> None:

@@ -301,5 +301,5 @@ async def test_deleting_a_topic_fails_waiting_produces(live: Live, client: Clien
     while leader.log.log_end_offset == 0:
         await asyncio.sleep(0)
     leader.close(PartitionGone("deleted"))
-    told = (await answer).responses[0].partition_responses[0]
-    assert code(told.error_code) == "UNKNOWN_TOPIC_OR_PARTITION"
+    result = (await answer).responses[0].partition_responses[0]
+    assert code(result.error_code) == "UNKNOWN_TOPIC_OR_PARTITION"

@@ -14,7 +14,7 @@ from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import ProduceResponse
 from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.append import EVENT_LOOP_BYTES_MAX
 from penstock.transactions.admission import Verifier
 from penstock.transactions.state import Producer, TopicPartition
 from tests.server.live import Live, TopicHandle, batch, produce_request, running_broker, until
@@ -50,7 +50,7 @@ async def test_a_record_that_another_leader_truncated_is_not_acknowledged(tmp_pa
         elect(small, replicas=(1, 2), isr=(1, 2))  # two in sync: nothing is committed without the other
         may_go_on = threading.Event()
         holding = live.services.checks.start(may_go_on.wait)
-        records = {0: batch(b"mine"), 1: batch(bytes(HERE_BYTES_MAX), codec=Codec.LZ4)}
+        records = {0: batch(b"mine"), 1: batch(bytes(EVENT_LOOP_BYTES_MAX), codec=Codec.LZ4)}
         produced = client.send(produce_request(topic, records))
         await until(lambda: small.log.log_end_offset == 1)
 

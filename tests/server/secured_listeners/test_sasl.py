@@ -84,9 +84,9 @@ async def test_logins_and_handshakes_are_counted_in_the_metrics(secured: Secured
     login = ("PLAIN", "alice", "alice-secret")
     async with secured.connected("SASL_SSL", secured.tls(), login):
         pass
-    told = "".join([piece async for piece in scrape(secured.live.services)])
+    metrics = "".join([piece async for piece in scrape(secured.live.services)])
     for name in ("penstock_logins_total", "penstock_tls_handshakes_total"):
-        assert re.search(rf'{name}{{listener="SASL_SSL",outcome="success"}} [1-9]', told)
+        assert re.search(rf'{name}{{listener="SASL_SSL",outcome="success"}} [1-9]', metrics)
 
 
 async def test_requests_pipelined_after_a_failed_login_are_not_answered(secured: Secured) -> None:
@@ -183,7 +183,7 @@ async def test_no_secret_reaches_a_log(secured: Secured, caplog: pytest.LogCaptu
 
 
 @pytest.mark.parametrize(
-    ("listener", "mechanisms", "is_told"),
+    ("listener", "mechanisms", "is_logged"),
     [
         ("SASL_PLAINTEXT://0.0.0.0:0", "PLAIN", True),
         ("SASL_PLAINTEXT://0.0.0.0:0", "SCRAM-SHA-256", False),
@@ -191,7 +191,7 @@ async def test_no_secret_reaches_a_log(secured: Secured, caplog: pytest.LogCaptu
     ],
 )
 def test_a_listener_with_logins_in_plaintext_logs_a_warning(
-    caplog: pytest.LogCaptureFixture, listener: str, mechanisms: str, is_told: bool
+    caplog: pytest.LogCaptureFixture, listener: str, mechanisms: str, is_logged: bool
 ) -> None:
     settings = {
         "listeners": listener,
@@ -201,4 +201,4 @@ def test_a_listener_with_logins_in_plaintext_logs_a_warning(
     config, clock = BrokerConfig(settings), ManualClock()
     keys = TokenKeys(ThreadOffload(1, "unused"), clock)
     secure_listeners(config.listeners, lambda: config, ScramUsers(dict, lambda: None), keys, clock)
-    assert ("not encrypted" in caplog.text) is is_told
+    assert ("not encrypted" in caplog.text) is is_logged

@@ -179,9 +179,9 @@ def test_a_final_error_is_not_retried(leader: int) -> None:
     async def story(played: Played) -> None:
         played.leader = leader
         played.refusals.append(ErrorCode.FENCED_LEADER_EPOCH)
-        with pytest.raises(PersisterError) as told:
+        with pytest.raises(PersisterError) as raised:
             await played.begin_write(5)
-        assert told.value.code is ErrorCode.FENCED_LEADER_EPOCH
+        assert raised.value.code is ErrorCode.FENCED_LEADER_EPOCH
 
     assert len(play(story).asked) == 1
 
@@ -191,9 +191,9 @@ def test_retries_without_a_coordinator_end_after_some_time() -> None:
         played.leader = -1
         write = played.begin_write(5)
         await played.outlast(write)
-        with pytest.raises(PersisterError) as told:
+        with pytest.raises(PersisterError) as raised:
             await write
-        assert told.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert raised.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     assert play(story).asked == []
 
@@ -334,8 +334,8 @@ def test_waiting_requests_fail_when_the_broker_stops() -> None:
         await played.persister.stop()
 
         for each in (begun, waiting, played.begin_write(3)):
-            with pytest.raises(PersisterError) as told:
+            with pytest.raises(PersisterError) as raised:
                 await each
-            assert told.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+            assert raised.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     assert [offsets for _, offsets, _ in play(story).asked] == [[1]]

@@ -9,7 +9,14 @@ import itertools
 from collections.abc import Callable, Generator, Iterable, Sequence
 
 from penstock.spark.sink import exactly_once
-from penstock.spark.sink.decision import APPLIED_PARTITION, Decision, Member, decode_offsets, encode_pieces
+from penstock.spark.sink.decision import (
+    APPLIED_PARTITION,
+    Decision,
+    Member,
+    Producer,
+    decode_offsets,
+    encode_pieces,
+)
 from penstock.spark.sink.errors import Fenced, TransactionLost
 from penstock.spark.sink.exactly_once import WrittenBatch
 from penstock.spark.sink.identity import Run, Task, driver_id, is_task_of_query
@@ -47,7 +54,7 @@ class ModelBrokers:
 
     # -- what the sink asks
 
-    def begin(self, transactional_id: str) -> tuple[int, int]:
+    def begin(self, transactional_id: str) -> Producer:
         self.between()
         known = self._ids.get(transactional_id)
         if known is None:
@@ -55,13 +62,13 @@ class ModelBrokers:
         else:
             known.epoch += 1
         known.state, known.rows, known.decision = State.EMPTY, [], None
-        return known.producer_id, known.epoch
+        return Producer(known.producer_id, known.epoch)
 
     def last_decision(self, query_id: str, *, is_stable: bool) -> Decision | None:
         self.between()
         return decode_offsets(self._decision_request)
 
-    def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
+    def record(self, query_id: str, producer: Producer, decision: Decision) -> None:
         self.between()
         driver = self._driver(query_id, producer)
         driver.state, driver.decision = State.OPEN, decision
@@ -75,7 +82,7 @@ class ModelBrokers:
         self.between()
         self._decision_request[APPLIED_PARTITION] = decision.batch_id, decision.run_id
 
-    def _driver(self, query_id: str, producer: tuple[int, int]) -> _Id:
+    def _driver(self, query_id: str, producer: Producer) -> _Id:
         driver = self._ids[driver_id(query_id)]
         if (driver.producer_id, driver.epoch) != producer:
             raise Fenced("there is a newer driver")
@@ -115,7 +122,7 @@ class ModelBrokers:
 
     # -- what tasks do, and time
 
-    def write(self, transactional_id: str, producer: tuple[int, int], rows: Iterable[int]) -> bool:
+    def write(self, transactional_id: str, producer: Producer, rows: Iterable[int]) -> bool:
         """Whether the producer may still write."""
         self.between()
         known = self._ids[transactional_id]

@@ -16,6 +16,7 @@ from penstock.protocol.records.batch import parse_header
 from penstock.protocol.records.record import Record, iter_records
 from penstock.spark.sink.accumulator import Accumulator, SealedBatch
 from penstock.spark.sink.columns import rows_of
+from penstock.spark.sink.decision import Producer
 from penstock.spark.sink.errors import RowError
 from penstock.spark.sink.settings import SinkSettings
 
@@ -36,7 +37,7 @@ def accumulator(
     )
     return Accumulator(
         wanted,
-        (7, 3),
+        Producer(7, 3),
         is_transactional=is_transactional,
         partition_count=counts.__getitem__,
         now_ms=lambda: NOW_MS,

@@ -10,7 +10,7 @@ from penstock.spark.sink.decision import (
     APPLIED_PARTITION,
     Decision,
     Member,
-    choose_number,
+    choose_id_number,
     decide,
     decode_offsets,
     encode_pieces,
@@ -94,14 +94,14 @@ def test_only_the_mark_of_the_same_batch_and_run_says_that_it_is_applied() -> No
 
 def test_first_attempts_take_the_ids_of_the_batch_before_each_its_own() -> None:
     last = Decision(batch_id=4, run_id=RUN.run_id, members=(Member(10, 0, 0), Member(11, 1, 0)), idle=(12,))
-    assert [choose_number(task(partition), last) for partition in range(4)] == [10, 11, 12, 903]
+    assert [choose_id_number(task(partition), last) for partition in range(4)] == [10, 11, 12, 903]
 
 
 def test_other_attempts_other_runs_and_the_first_batch_take_new_ids() -> None:
     last = Decision(batch_id=4, run_id=RUN.run_id, members=(Member(10, 0, 0),))
-    assert choose_number(task(0, attempt=1), last) == 900
-    assert choose_number(task(0, run=Run(query_id="q", run_id="another")), last) == 900
-    assert choose_number(task(0), None) == 900
+    assert choose_id_number(task(0, attempt=1), last) == 900
+    assert choose_id_number(task(0, run=Run(query_id="q", run_id="another")), last) == 900
+    assert choose_id_number(task(0), None) == 900
 
 
 def test_ids_that_had_no_task_this_time_stay_reusable_and_those_of_lost_tasks_do_not() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.spark.sink import exactly_once
-from penstock.spark.sink.decision import Member
+from penstock.spark.sink.decision import Member, Producer
 from penstock.spark.sink.errors import PartialCommit, TransactionLost
 from penstock.spark.sink.exactly_once import WrittenBatch
 from penstock.spark.sink.identity import Run
@@ -212,7 +212,7 @@ def test_a_transaction_that_timed_out_before_the_decision_fails_the_batch_and_no
     brokers = ModelBrokers()
     run, member = Run(query_id=QUERY, run_id="r"), Member(7, 0, 0)
     assert brokers.begin(run.transactional_id(7)) == (0, 0)
-    brokers.write(run.transactional_id(7), (0, 0), [1])
+    brokers.write(run.transactional_id(7), Producer(0, 0), [1])
     brokers.time_out()
     with pytest.raises(
         TransactionLost, match=r"Nothing of the batch is visible.*kafka\.transaction\.timeout\.ms"

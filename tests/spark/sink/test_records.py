@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.protocol.compression import Codec
 from penstock.protocol.records.builder import BatchBuilder
+from penstock.spark.sink.decision import Producer
 from penstock.spark.sink.records import BatchRecords
 
 field = st.none() | st.binary(max_size=100) | st.just(b"x" * 9000)
@@ -34,7 +35,7 @@ def test_a_batch_is_byte_for_byte_what_the_builder_makes(
         for key, value, each in part:
             plain.append(key, value, each, timestamp=timestamp)
     assert fast.seal(
-        codec=codec, level=None, producer=(7, 3), base_sequence=11, is_transactional=True
+        codec=codec, level=None, producer=Producer(7, 3), base_sequence=11, is_transactional=True
     ) == plain.build(codec=codec, producer_id=7, producer_epoch=3, base_sequence=11, is_transactional=True)
 
 

@@ -179,13 +179,16 @@ def add(
         help="literal: exact names. prefixed: name prefixes.",
     ),
 ) -> None:
-    """Add ACLs. Existing ACLs are unchanged.
+    r"""Add ACLs. Existing ACLs are unchanged.
 
     For example:
 
-      penstock acl add --allow-principal User:alice --operation read --topic orders
-      penstock acl add --allow-principal User:billing --consumer --topic orders --group billing
-      penstock acl add --allow-principal User:shop --producer --topic shop- --resource-pattern-type prefixed
+      penstock acl add --allow-principal User:alice --operation read \
+        --topic orders
+      penstock acl add --allow-principal User:billing --consumer \
+        --topic orders --group billing
+      penstock acl add --allow-principal User:shop --producer \
+        --topic shop- --resource-pattern-type prefixed
       penstock acl add --deny-principal User:mallory --topic '*'
     """
     wanted = [_binding(each) for each in options.grants(matched.resources, pattern)]
@@ -211,13 +214,14 @@ def remove(
         help="any, literal, prefixed: ACLs of exactly that name. match: ACLs that apply to it.",
     ),
 ) -> None:
-    """Remove the ACLs that match all given options.
+    r"""Remove the ACLs that match all given options.
 
     For example:
 
       penstock acl remove --allow-principal User:alice --topic orders
       penstock acl remove --topic shop- --resource-pattern-type prefixed
-      penstock acl remove --allow-principal User:billing --consumer --topic orders --group billing
+      penstock acl remove --allow-principal User:billing --consumer \
+        --topic orders --group billing
     """
     resources = matched.resources
     if options.producer or options.consumer or options.idempotent:

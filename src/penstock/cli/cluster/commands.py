@@ -41,7 +41,12 @@ _ROUNDS_MAX = 5  # topics may be created on a broker while it is drained
 BrokerId: int = typer.Argument(metavar="BROKER", min=0, help="Node id of the broker.")
 DryRun: bool = typer.Option(False, "--dry-run", help="Show the plan and change nothing.")
 Timeout: float = typer.Option(
-    3600.0, "--timeout", metavar="SECONDS", min=0, help="Stop waiting after this time. The moves continue."
+    3600.0,
+    "--timeout",
+    metavar="SECONDS",
+    min=0,
+    show_default="3600",
+    help="Stop waiting after this time. The moves continue.",
 )
 # Once `rebalance --replicas`, then `elect-leaders --replicas`; still accepted by both.
 HiddenReplicas: bool = typer.Option(False, "--replicas", hidden=True)

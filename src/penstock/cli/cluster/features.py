@@ -23,12 +23,12 @@ def read_features(client: RequestClient) -> list[Feature]:
     return features_in(client.ask(request))
 
 
-def features_in(answer: ApiVersionsResponse) -> list[Feature]:
+def features_in(response: ApiVersionsResponse) -> list[Feature]:
     """List features by name, level 0 for a disabled one, without those that an upgrade does not raise."""
-    levels = {each.name: each.max_version_level for each in answer.finalized_features}
+    levels = {each.name: each.max_version_level for each in response.finalized_features}
     found = [
         Feature(name=each.name, level=levels.get(each.name, 0), highest=each.max_version)
-        for each in answer.supported_features
+        for each in response.supported_features
         if each.name not in NOT_SWITCHED_ON
     ]
     return sorted(found, key=lambda each: each.name)

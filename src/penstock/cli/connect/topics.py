@@ -59,19 +59,19 @@ def ask_for_topic(client: Any, command: str) -> str:
         print(f"{number:>4}  {name}", file=sys.stderr)
     while True:
         print("Topic (number or name): ", end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline()
-        if not answer:
+        typed = sys.stdin.readline()
+        if not typed:
             raise UsageError(f"no topic was chosen: `penstock {command} TOPIC` names one")
-        if (chosen := parse_choice(topics, answer)) is not None:
+        if (chosen := parse_choice(topics, typed)) is not None:
             return chosen
         print(f"Not one of them: type 1 to {len(topics)}, or a name", file=sys.stderr)
 
 
-def parse_choice(topics: Sequence[str], answer: str) -> str | None:
+def parse_choice(topics: Sequence[str], typed: str) -> str | None:
     """Find the topic of an answer; a name wins over a number, in case a topic is called 1."""
-    answer = answer.strip()
-    if answer in topics:
-        return answer
-    if answer.isdecimal() and 1 <= int(answer) <= len(topics):
-        return topics[int(answer) - 1]
+    typed = typed.strip()
+    if typed in topics:
+        return typed
+    if typed.isdecimal() and 1 <= int(typed) <= len(topics):
+        return topics[int(typed) - 1]
     return None

@@ -15,7 +15,7 @@ from penstock.cli.consume.group_reader import GroupReader, find_starts
 from penstock.cli.consume.reader import POLL_RECORDS, consumer_config, make_consumer, read_batches
 from penstock.cli.consume.share_reader import ShareReader
 from penstock.cli.errors import UsageError
-from penstock.cli.record_format import make_renderer
+from penstock.cli.record_format import FIELDS, make_renderer
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 
@@ -57,8 +57,8 @@ def consume(
         "text",
         "--format",
         metavar="FORMAT",
-        help="Print text, json (one JSON object per line), raw (the values), hex, or a template such as "
-        "'{offset} {key}: {value}'.",
+        help="Print text, json (one JSON object per line), raw (the values), hex, or a template of "
+        f"{', '.join(FIELDS)}, such as '{{offset}} {{key}}: {{value}}'.",
     ),
     isolation: Isolation | None = typer.Option(
         None,

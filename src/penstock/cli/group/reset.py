@@ -52,7 +52,7 @@ def reset(
     create: bool = typer.Option(False, "--create", help="Create the consumer group if it does not exist."),
     as_json: bool = AsJson,
 ) -> None:
-    """Reset a group's offsets. A dry run unless --execute is given.
+    r"""Reset a group's offsets. A dry run unless --execute is given.
 
     The group must have no live members. Out-of-range offsets are clamped to the log start or end. For a share group,
     this sets the start offset: records after it are delivered again, even if acknowledged.
@@ -60,7 +60,8 @@ def reset(
     For example:
 
       penstock group reset readers --topic orders --to earliest
-      penstock group reset readers --topic orders:0,2 --to 2026-05-04T12:00:00Z --execute
+      penstock group reset readers --topic orders:0,2 \
+        --to 2026-05-04T12:00:00Z --execute
       penstock group reset readers --all-topics --shift-by -100 --execute
     """
     if (to is None) == (shift_by is None):

@@ -48,7 +48,6 @@ def dump(
     For example:
 
       penstock log dump penstock-data --topic orders --partition 0 --records
-
       penstock log dump penstock-data/.journal.0
     """
     if os.path.isfile(directory):

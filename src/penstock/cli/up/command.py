@@ -11,7 +11,7 @@ from penstock.cli.up.serve import serve
 
 
 def up(**given: Any) -> None:
-    """Run a broker until Ctrl-C or SIGTERM.
+    r"""Run a broker until Ctrl-C or SIGTERM.
 
     Prints a `ready` line once it accepts connections, and the address of the console, metrics and HTTP gateways
     (penstock.admin.listener). A second signal, more than a second later, stops it immediately.
@@ -20,7 +20,8 @@ def up(**given: Any) -> None:
 
       penstock up
       penstock up --listen 0.0.0.0:9092 --data /var/lib/penstock --node-id 3
-      penstock up --node-id 2 --listen 127.0.0.1:9093 --data ./data-2 --join 127.0.0.1:9092
+      penstock up --node-id 2 --listen 127.0.0.1:9093 --data ./data-2 \
+        --join 127.0.0.1:9092
       penstock up --brokers 3
       penstock up --config server.properties --set num.partitions=3
     """

@@ -74,7 +74,9 @@ def load_settings(options: UpOptions) -> "BrokerConfig":
     except ConfigError as error:
         raise UsageError(f"{error}. `penstock config list` shows every property") from None
     for name in broker.settings_without_effect(settings):
-        log.warning("Setting has no effect here. name=%s", name)
+        log.warning(
+            "Ignored a setting: it is accepted for compatibility with Kafka, and has no effect. name=%s", name
+        )
     return settings
 
 

@@ -240,12 +240,12 @@ class _PartitionQueue:
     async def _new_identity(self) -> _Identity:
         message = init_producer_id.InitProducerIdRequest(transactional_id=None)
         try:
-            answer = await self._client.request(ANY, message)
+            response = await self._client.request(ANY, message)
         except BrokerError as error:
             if error.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
                 return _NOT_IDEMPOTENT  # the Produce response says what the user may not do
             raise
-        return _Identity(answer.producer_id, answer.producer_epoch)
+        return _Identity(response.producer_id, response.producer_epoch)
 
 
 def _stamped(record: NewRecord, now_ms: int) -> NewRecord:
@@ -260,24 +260,24 @@ def _resolve(entry: _Entry, outcomes: list[Produced]) -> None:
 
 
 def _outcomes(
-    records: Sequence[NewRecord], partition: int, answer: produce.PartitionProduceResponse
+    records: Sequence[NewRecord], partition: int, response: produce.PartitionProduceResponse
 ) -> list[Produced]:
-    if answer.error_code:
-        reasons = {each.batch_index: each.batch_index_error_message for each in answer.record_errors}
+    if response.error_code:
+        reasons = {each.batch_index: each.batch_index_error_message for each in response.record_errors}
         rest = "another record of the same batch was rejected" if reasons else None
         return [
             Produced(
                 partition=partition,
-                error=ErrorCode(answer.error_code),
-                message=reasons.get(index, rest) or answer.error_message,
+                error=ErrorCode(response.error_code),
+                message=reasons.get(index, rest) or response.error_message,
             )
             for index in range(len(records))
         ]
-    stored_at_ms = answer.log_append_time_ms
+    stored_at_ms = response.log_append_time_ms
     return [
         Produced(
             partition=partition,
-            offset=answer.base_offset + index,
+            offset=response.base_offset + index,
             timestamp=record.timestamp if stored_at_ms == NO_TIMESTAMP else stored_at_ms,
         )
         for index, record in enumerate(records)

@@ -117,13 +117,13 @@ class Reader:
         """The records of finished fetches, for partitions that are still assigned."""
         found: dict[TopicPartition, FetchedPartition] = {}
         for node in [node for node, each in self._in_flight.items() if each.answer.done()]:
-            asked, answer = self._in_flight.pop(node)
+            asked, response = self._in_flight.pop(node)
             try:
-                answers = answer.result()
+                responses = response.result()
             except (Retry, Disconnected) as failure:
                 self._pause(asked, failure)
                 continue
-            for where, fetched in answers.items():
+            for where, fetched in responses.items():
                 self._failing_since_ms = None
                 self._paused.pop(where, None)
                 if self.positions.get(where) != asked[where]:
@@ -134,7 +134,7 @@ class Reader:
                 elif fetched.next_offset != asked[where]:
                     self.positions[where] = fetched.next_offset
                     found[where] = fetched
-            self._pause(asked.keys() - answers.keys(), Retry(f"broker {node} is not the leader"))
+            self._pause(asked.keys() - responses.keys(), Retry(f"broker {node} is not the leader"))
         return found
 
     def _pause(self, partitions: Iterable[TopicPartition], failure: Exception) -> None:

@@ -44,7 +44,7 @@ TRANSACTION = CoordinatorKind.TRANSACTION
 
 
 class Leader(msgspec.Struct, frozen=True, kw_only=True):
-    """The leader of a partition, with what requests to it name."""
+    """The leader of a partition, and the fields that requests to it need."""
 
     node_id: int
     address: Address
@@ -232,7 +232,7 @@ class BlockingClient:
         )
 
     def forget_leader(self, where: TopicPartition) -> None:
-        """Look the leader up again before the next request: a broker said that it is not the leader."""
+        """Look the leader up again before the next request: a broker returned NOT_LEADER."""
         self._core.state.forget(LeaderOf(*where))
 
     def coordinator(self, kind: int, key: str) -> Address:

@@ -81,23 +81,23 @@ def _versions(address: str) -> Generator[HandshakeRequest, Any, BrokerInfo]:
 def _login(info: BrokerInfo, sasl: SaslSettings) -> Generator[HandshakeRequest, Any, int]:
     address = info.address
     request = sasl_handshake.SaslHandshakeRequest(mechanism=sasl.mechanism)
-    answer = yield HandshakeRequest(sasl_handshake.API_KEY, 1, request)
-    if answer.error_code:
+    response = yield HandshakeRequest(sasl_handshake.API_KEY, 1, request)
+    if response.error_code:
         raise MechanismNotOffered(
             f"the broker at {address} does not offer {sasl.mechanism}; it offers "
-            f"{', '.join(answer.mechanisms) or 'nothing'}: set sasl.mechanism"
+            f"{', '.join(response.mechanisms) or 'nothing'}: set sasl.mechanism"
         )
     version = info.version(sasl_authenticate.API_KEY)
     exchange = sasl_exchange(sasl)
     sent = next(exchange)
     while True:
         authenticate = sasl_authenticate.SaslAuthenticateRequest(auth_bytes=sent)
-        answer = yield HandshakeRequest(sasl_authenticate.API_KEY, version, authenticate)
-        if answer.error_code:
-            reason = answer.error_message or error_name(answer.error_code)
+        response = yield HandshakeRequest(sasl_authenticate.API_KEY, version, authenticate)
+        if response.error_code:
+            reason = response.error_message or error_name(response.error_code)
             whom = f"user {sasl.username!r}" if sasl.username else "the token"
             raise AuthenticationFailed(f"the broker at {address} rejected {whom}: {reason}")
         try:
-            sent = exchange.send(answer.auth_bytes)
+            sent = exchange.send(response.auth_bytes)
         except StopIteration:
-            return int(answer.session_lifetime_ms)
+            return int(response.session_lifetime_ms)

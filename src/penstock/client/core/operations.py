@@ -248,7 +248,7 @@ class Operations(Router):
         replication_factor: int = -1,
         configs: Mapping[str, str] | None = None,
     ) -> Operation[bool]:
-        """Create a topic; -1 takes the broker's default. False when it exists already."""
+        """Create a topic; -1 takes the broker's default. False when it already exists."""
         wanted = create_topics.CreatableTopic(
             name=name,
             num_partitions=partitions,
@@ -292,9 +292,9 @@ class Operations(Router):
             include_documentation=True,
         )
         to: Destination = int(name) if kind == _BROKER and name else ANY
-        answer = (yield from self.request(to, message)).results[0]
-        _raise_error(answer, f"describing the settings of {name!r}")
-        configs: list[describe_configs.DescribeConfigsResourceResult] = answer.configs
+        response = (yield from self.request(to, message)).results[0]
+        _raise_error(response, f"describing the settings of {name!r}")
+        configs: list[describe_configs.DescribeConfigsResourceResult] = response.configs
         return configs
 
 
@@ -321,14 +321,14 @@ def _error_of_offsets(response: offset_fetch.OffsetFetchResponse) -> int:
 
 
 def _coordinator_error(response: offset_commit.OffsetCommitResponse) -> int:
-    """An error of the coordinator itself is every partition's, and is the one to retry."""
+    """An error of the coordinator itself applies to every partition, and is retried."""
     codes = (each.error_code for topic in response.topics for each in topic.partitions)
     return next((code for code in codes if code in NO_COORDINATOR), 0)
 
 
-def _raise_error(answer: Any, what: str) -> None:
-    if answer.error_code:
-        raise BrokerError(answer.error_code, what, getattr(answer, "error_message", None))
+def _raise_error(response: Any, what: str) -> None:
+    if response.error_code:
+        raise BrokerError(response.error_code, what, getattr(response, "error_message", None))
 
 
 def _first_few(wanted: Iterable[TopicPartition]) -> str:

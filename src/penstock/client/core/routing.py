@@ -118,7 +118,7 @@ class Router:
     def request_once(
         self, to: Destination, message: Message, *, version_max: int | None = None, wait_ms: float = 0
     ) -> Operation[Any]:
-        """Ask once. Raises `Disconnected` when there is no answer, `Retry` while no broker has the role."""
+        """Ask once. Raises `Disconnected` when there is no response, `Retry` while no broker has the role."""
         return self._send(to, api_key_of(message), lambda _: message, version_max, wait_ms)
 
     def backoff(self, what: str, deadline_ms: float | None = None) -> Backoff:

@@ -1,6 +1,6 @@
 """The steps of an operation: what a generator yields, and a shell (asyncio or blocking) performs.
 
-A shell sends the result of a step back into the generator, or throws what the step raised.
+A shell sends the result of a step back into the generator, or throws the exception that the step raised.
 """
 
 import sys
@@ -19,7 +19,7 @@ MessageFor = Callable[[int], Message]
 class Send(NamedTuple):
     """Send a request to a broker; the result is the decoded response.
 
-    Raises `Unreachable` when no connection could be opened, `Disconnected` when no answer came.
+    Raises `Unreachable` when no connection could be opened, `Disconnected` when no response arrived.
     """
 
     address: Address

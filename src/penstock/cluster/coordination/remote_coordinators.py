@@ -40,8 +40,8 @@ class RemoteCoordinators:
         request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
         channel = self._peers.channel(leader, waits_for="coordinators")
         try:
-            answer: FindCoordinatorResponse = await channel.call(_FIND_COORDINATOR, _VERSION, request)
+            response: FindCoordinatorResponse = await channel.call(_FIND_COORDINATOR, _VERSION, request)
         except (OSError, ProtocolError):
             return False
-        found = answer.coordinators[0]
+        found = response.coordinators[0]
         return not found.error_code and found.node_id == leader

@@ -269,7 +269,7 @@ class _Parser:
         return self._literal(escaped) if isinstance(escaped, str) else Chars(self._fold(escaped))
 
     def _escaped(self) -> str | Test:
-        """Parse what follows a backslash: one character, or a class."""
+        """Parse the text after a backslash: one character, or a class."""
         char = self._next("trailing backslash at end of expression")
         if char.lower() in _CLASSES:
             known = _CLASSES[char.lower()].__contains__

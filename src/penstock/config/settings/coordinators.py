@@ -6,10 +6,10 @@ from penstock.config.section import Section
 GROUPS = Section("Consumer groups")
 
 GROUP_MIN_SESSION_TIMEOUT_MS = GROUPS.integer(
-    "group.min.session.timeout.ms", 6000, "The shortest session timeout a member may ask for."
+    "group.min.session.timeout.ms", 6000, "The shortest session timeout that a member may request."
 )
 GROUP_MAX_SESSION_TIMEOUT_MS = GROUPS.integer(
-    "group.max.session.timeout.ms", 1_800_000, "The longest session timeout a member may ask for."
+    "group.max.session.timeout.ms", 1_800_000, "The longest session timeout that a member may request."
 )
 GROUP_INITIAL_REBALANCE_DELAY_MS = GROUPS.integer(
     "group.initial.rebalance.delay.ms",
@@ -39,7 +39,7 @@ CONSUMER_HEARTBEAT_INTERVAL = GROUPS.bounded(
 CONSUMER_ASSIGNMENT_INTERVAL = GROUPS.bounded(
     "group.consumer.assignment.interval.ms",
     (1000, 0, 15_000),
-    "The least time between two computations of a KIP-848 group's assignment (KIP-1263).",
+    "The minimum time between two computations of a KIP-848 group's assignment (KIP-1263).",
     ranges=((0, None), (0, None), (0, None)),
     live=Live.CLUSTER_WIDE,
 )
@@ -76,7 +76,7 @@ SHARE_HEARTBEAT_INTERVAL = SHARE.bounded(
 SHARE_ASSIGNMENT_INTERVAL = SHARE.bounded(
     "group.share.assignment.interval.ms",
     (1000, 0, 15_000),
-    "The least time between two computations of a share group's assignment (KIP-1263).",
+    "The minimum time between two computations of a share group's assignment (KIP-1263).",
     ranges=((0, None), (0, None), (0, None)),
     live=Live.CLUSTER_WIDE,
 )

@@ -11,12 +11,13 @@ NODE_ID = IDENTITY.integer(
 BROKER_ID = IDENTITY.integer("broker.id", 1, "The older name of `node.id`.", at_least=-1)
 BROKER_RACK = IDENTITY.optional_string(
     "broker.rack",
-    "The rack or zone this broker stands in: replicas are spread over racks, and readers prefer their own.",
+    "The rack or zone of this broker: replicas are spread over racks, and consumers prefer replicas in their own.",
 )
 PROCESS_ROLES = IDENTITY.names(
     "process.roles",
     ("broker", "controller"),
-    "What this node does: keep data (`broker`), take part in the metadata quorum (`controller`), or both. Every node "
+    "The roles of this node: store data (`broker`), be a member of the metadata quorum (`controller`), or "
+    "both. Every node "
     "does both here.",
     choices=("broker", "controller"),
     check=not_empty,
@@ -28,8 +29,10 @@ LISTEN = Section("Listeners and connections")
 LISTENERS = LISTEN.names(
     "listeners",
     ("PLAINTEXT://:9092",),
-    "Where to listen, as NAME://host:port, comma-separated. An empty host is every interface; port 0 takes a free one. "
-    "While the broker runs, a listener that is added is opened at once, and one that is removed is closed with its "
+    "Where to listen, as NAME://host:port, comma-separated. An empty host is every interface; port 0 takes a "
+    "free one. "
+    "While the broker runs, a listener that is added is opened at once, and one that is removed is closed "
+    "with its "
     "connections.",
     live=Live.PER_BROKER,
 )
@@ -40,8 +43,9 @@ ADVERTISED_LISTENERS = LISTEN.optional_names(
 LISTENER_SECURITY_PROTOCOL_MAP = LISTEN.string(
     "listener.security.protocol.map",
     "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-    "Which protocol each listener name speaks, as NAME:PROTOCOL, comma-separated. Unset, a listener named CONTROLLER "
-    "or in `controller.listener.names` speaks PLAINTEXT.",
+    "The security protocol of each listener, as NAME:PROTOCOL, comma-separated. Unset, a listener named "
+    "CONTROLLER "
+    "or in `controller.listener.names` uses PLAINTEXT.",
     live=Live.PER_BROKER,
 )
 INTER_BROKER_LISTENER_NAME = LISTEN.optional_string(
@@ -52,7 +56,7 @@ INTER_BROKER_LISTENER_NAME = LISTEN.optional_string(
 SECURITY_INTER_BROKER_PROTOCOL = LISTEN.string(
     "security.inter.broker.protocol",
     "PLAINTEXT",
-    "The protocol that brokers use among themselves, where no listener name says it.",
+    "The security protocol between brokers, if `inter.broker.listener.name` is not set.",
     choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
 )
 CONTROLLER_LISTENER_NAMES = LISTEN.names(
@@ -63,28 +67,28 @@ CONTROLLER_LISTENER_NAMES = LISTEN.names(
 SOCKET_SEND_BUFFER_BYTES = LISTEN.integer(
     "socket.send.buffer.bytes",
     102_400,
-    "SO_SNDBUF of a client's socket. -1 leaves it to the system, and so does, unlike Kafka, a broker where it is not "
-    "set: the system lets it grow with the connection.",
+    "SO_SNDBUF of a client's socket. With -1, or, unlike in Kafka, if it is not set, the operating system "
+    "chooses the size and adapts it to the connection.",
     at_least=-1,
 )
 SOCKET_RECEIVE_BUFFER_BYTES = LISTEN.integer(
     "socket.receive.buffer.bytes",
     102_400,
-    "SO_RCVBUF of a client's socket. -1 leaves it to the system, and so does, unlike Kafka, a broker where it is not "
-    "set: the system lets it grow with the connection.",
+    "SO_RCVBUF of a client's socket. With -1, or, unlike in Kafka, if it is not set, the operating system "
+    "chooses the size and adapts it to the connection.",
     at_least=-1,
 )
 SOCKET_REQUEST_MAX_BYTES = LISTEN.integer(
     "socket.request.max.bytes",
     104_857_600,
-    "The largest request taken. A larger frame closes its connection before any of it is stored.",
+    "The largest request accepted. A larger frame closes its connection before any of it is stored.",
     at_least=1,
 )
 SOCKET_LISTEN_BACKLOG_SIZE = LISTEN.integer(
     "socket.listen.backlog.size",
     50,
-    "How many connections the system may hold until they are accepted, as far as the system's own limit allows. A "
-    "broker where it is not set has 1024.",
+    "The number of connections that wait in the operating system to be accepted, up to its own limit. If it "
+    "is not set, 1024.",
     at_least=1,
 )
 MAX_CONNECTIONS = LISTEN.integer(
@@ -117,7 +121,7 @@ MAX_CONNECTION_CREATION_RATE = LISTEN.integer(
 CONNECTIONS_MAX_IDLE_MS = LISTEN.long(
     "connections.max.idle.ms",
     600_000,
-    "A connection that is silent this long is closed; -1 never.",
+    "Idle time after which a connection is closed; -1: never.",
     at_least=-1,
 )
 CONNECTION_FAILED_AUTHENTICATION_DELAY_MS = LISTEN.integer(
@@ -132,13 +136,14 @@ REQUESTS = Section("Requests")
 QUEUED_MAX_REQUEST_BYTES = REQUESTS.long(
     "queued.max.request.bytes",
     -1,
-    "How many bytes of requests may be at work before sockets are no longer read, and how many of answers may wait for "
+    "How many bytes of requests may be at work before sockets are no longer read, and how many of answers may"
+    " wait for "
     "clients to read them; -1 is a quarter of the machine's memory.",
 )
 FETCH_MAX_BYTES = REQUESTS.integer(
     "fetch.max.bytes",
     57_671_680,
-    "The most that one fetch answers, whatever the client asks for.",
+    "The maximum size of a fetch response, whatever the client requests.",
     at_least=1024,
 )
 MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS = REQUESTS.integer(

@@ -9,7 +9,7 @@ NUM_PARTITIONS = TOPICS.integer(
     "num.partitions", 1, "Partitions of a topic that is created without a number.", at_least=1
 )
 DEFAULT_REPLICATION_FACTOR = TOPICS.integer(
-    "default.replication.factor", 1, "Replicas of a topic that is created without a number.", at_least=1
+    "default.replication.factor", 1, "Replication factor of a topic that is created without one.", at_least=1
 )
 AUTO_CREATE_TOPICS_ENABLE = TOPICS.boolean(
     "auto.create.topics.enable", True, "Whether a topic is created when a client first asks for it."
@@ -24,19 +24,27 @@ REPLICA_LAG_TIME_MAX_MS = REPLICAS.long(
     "A follower that has not caught up for this long leaves the in-sync set.",
 )
 REPLICA_SOCKET_TIMEOUT_MS = REPLICAS.integer(
-    "replica.socket.timeout.ms", 30_000, "How long a follower waits for an answer of the leader."
+    "replica.socket.timeout.ms", 30_000, "How long a follower waits for the leader's response."
 )
 REPLICA_FETCH_MAX_BYTES = REPLICAS.integer(
-    "replica.fetch.max.bytes", 1_048_576, "The most bytes of one partition in a follower's fetch.", at_least=0
+    "replica.fetch.max.bytes",
+    1_048_576,
+    "The maximum number of bytes of one partition in a follower's fetch.",
+    at_least=0,
 )
 REPLICA_FETCH_WAIT_MAX_MS = REPLICAS.integer(
-    "replica.fetch.wait.max.ms", 500, "How long a leader may hold a follower's fetch that finds nothing new."
+    "replica.fetch.wait.max.ms",
+    500,
+    "How long a leader may delay the response to a follower's fetch if there are no new records.",
 )
 REPLICA_FETCH_MIN_BYTES = REPLICAS.integer(
-    "replica.fetch.min.bytes", 1, "The least number of bytes in the leader's response."
+    "replica.fetch.min.bytes", 1, "The minimum number of bytes in the leader's response."
 )
 REPLICA_FETCH_RESPONSE_MAX_BYTES = REPLICAS.integer(
-    "replica.fetch.response.max.bytes", 10_485_760, "The most bytes of a follower's fetch.", at_least=0
+    "replica.fetch.response.max.bytes",
+    10_485_760,
+    "The maximum number of bytes in a follower's fetch.",
+    at_least=0,
 )
 REPLICA_FETCH_BACKOFF_MS = REPLICAS.integer(
     "replica.fetch.backoff.ms", 100, "The backoff of a follower after a failed fetch.", at_least=0
@@ -44,32 +52,35 @@ REPLICA_FETCH_BACKOFF_MS = REPLICAS.integer(
 LEADER_REPLICATION_THROTTLED_RATE = REPLICAS.long(
     "leader.replication.throttled.rate",
     LONG_MAX,
-    "Bytes a second that this broker gives to followers that have fallen behind, of the replicas that "
-    "`leader.replication.throttled.replicas` of their topics names.",
+    "Bytes per second that this broker sends to followers that lag behind, for the replicas in "
+    "`leader.replication.throttled.replicas` of their topics.",
     at_least=0,
     live=Live.CLUSTER_WIDE,
 )
 FOLLOWER_REPLICATION_THROTTLED_RATE = REPLICAS.long(
     "follower.replication.throttled.rate",
     LONG_MAX,
-    "Bytes a second that this broker fetches to catch up, of the replicas that "
-    "`follower.replication.throttled.replicas` of their topics names.",
+    "Bytes per second that this broker fetches to catch up, for the replicas in "
+    "`follower.replication.throttled.replicas` of their topics.",
     at_least=0,
     live=Live.CLUSTER_WIDE,
 )
 REPLICATION_QUOTA_WINDOW_NUM = REPLICAS.integer(
-    "replication.quota.window.num", 11, "Over how many samples these rates are measured.", at_least=1
+    "replication.quota.window.num",
+    11,
+    "The number of samples over which these rates are measured.",
+    at_least=1,
 )
 REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = REPLICAS.integer(
-    "replication.quota.window.size.seconds", 1, "How long each of these samples is.", at_least=1
+    "replication.quota.window.size.seconds", 1, "The duration of each of these samples.", at_least=1
 )
 REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS = REPLICAS.long(
     "replica.high.watermark.checkpoint.interval.ms", 5000, "How often high watermarks are checkpointed."
 )
 REPLICA_SELECTOR_CLASS = REPLICAS.optional_string(
     "replica.selector.class",
-    "Which replica a reader is sent to: `org.apache.kafka.common.replica.RackAwareReplicaSelector` prefers the "
-    "reader's own rack (KIP-392). Unset, the leader.",
+    "The replica that consumers read from: `org.apache.kafka.common.replica.RackAwareReplicaSelector` prefers"
+    " the consumer's own rack (KIP-392). Unset, the leader.",
 )
 AUTO_LEADER_REBALANCE_ENABLE = REPLICAS.boolean(
     "auto.leader.rebalance.enable",
@@ -94,7 +105,7 @@ CONTROLLED_SHUTDOWN_MAX_RETRIES = REPLICAS.integer(
     "How often a controlled shutdown is tried before the broker stops without one.",
 )
 CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS = REPLICAS.long(
-    "controlled.shutdown.retry.backoff.ms", 5000, "The backoff between these attempts."
+    "controlled.shutdown.retry.backoff.ms", 5000, "The delay between these attempts."
 )
 
 QUORUM = Section("Metadata quorum")
@@ -117,7 +128,7 @@ CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS = QUORUM.integer(
     "controller.quorum.election.backoff.max.ms", 500, "The longest backoff after a lost election."
 )
 CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS = QUORUM.integer(
-    "controller.quorum.request.timeout.ms", 2000, "How long a node waits for an answer of another voter."
+    "controller.quorum.request.timeout.ms", 2000, "How long a node waits for another voter's response."
 )
 CONTROLLER_QUORUM_RETRY_BACKOFF_MS = QUORUM.integer(
     "controller.quorum.retry.backoff.ms", 20, "The backoff before a request to a voter is retried."

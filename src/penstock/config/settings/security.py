@@ -8,7 +8,7 @@ TLS = Section("TLS", live=Live.PER_BROKER)
 SSL_CLIENT_AUTH = TLS.string(
     "ssl.client.auth",
     "none",
-    "Whether clients must show a certificate: `required`, `requested` or `none`.",
+    "Whether clients must present a certificate: `required`, `requested` or `none`.",
     choices=("required", "requested", "none"),
 )
 SSL_ENABLED_PROTOCOLS = TLS.names(
@@ -24,7 +24,7 @@ SSL_CIPHER_SUITES = TLS.names(
     "ssl.cipher.suites", (), "The cipher suites offered; empty leaves it to OpenSSL."
 )
 SSL_KEYSTORE_TYPE = TLS.string(
-    "ssl.keystore.type", "PEM", "The form of the key file.", choices=("PEM", "PKCS12", "JKS")
+    "ssl.keystore.type", "PEM", "The type of the key file.", choices=("PEM", "PKCS12", "JKS")
 )
 SSL_KEYSTORE_LOCATION = TLS.optional_string(
     "ssl.keystore.location", "The file with this broker's key and certificates."
@@ -36,7 +36,7 @@ SSL_KEYSTORE_CERTIFICATE_CHAIN = TLS.password(
     "ssl.keystore.certificate.chain", "The certificates themselves, in PEM."
 )
 SSL_TRUSTSTORE_TYPE = TLS.string(
-    "ssl.truststore.type", "PEM", "The form of the trust file.", choices=("PEM", "PKCS12", "JKS")
+    "ssl.truststore.type", "PEM", "The type of the trust file.", choices=("PEM", "PKCS12", "JKS")
 )
 SSL_TRUSTSTORE_LOCATION = TLS.optional_string(
     "ssl.truststore.location", "The file with the certificates that are trusted."
@@ -53,7 +53,7 @@ SSL_ENDPOINT_IDENTIFICATION_ALGORITHM = TLS.string(
 SSL_PRINCIPAL_MAPPING_RULES = TLS.string(
     "ssl.principal.mapping.rules",
     "DEFAULT",
-    "Rules that make a user name of a certificate's subject (KIP-371).",
+    "Rules that map a certificate's subject to a user name (KIP-371).",
     live=Live.READ_ONLY,
 )
 
@@ -78,29 +78,29 @@ SASL_JAAS_CONFIG = SASL.password(
 SASL_SERVER_MAX_RECEIVE_SIZE = SASL.integer(
     "sasl.server.max.receive.size",
     524_288,
-    "The largest message taken before a login is complete.",
+    "The largest message accepted before authentication is complete.",
     live=Live.READ_ONLY,
 )
 CONNECTIONS_MAX_REAUTH_MS = SASL.long(
     "connections.max.reauth.ms",
     0,
-    "How long a login holds before it must be renewed (KIP-368); 0 forever.",
+    "Time after which a client must log in again (KIP-368); 0: never.",
     live=Live.READ_ONLY,
 )
 SASL_OAUTHBEARER_JWKS_ENDPOINT_URL = SASL.optional_string(
-    "sasl.oauthbearer.jwks.endpoint.url", "Where the keys that sign tokens are found."
+    "sasl.oauthbearer.jwks.endpoint.url", "The URL of the keys that sign tokens (JWKS)."
 )
 SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS = SASL.long(
-    "sasl.oauthbearer.jwks.endpoint.refresh.ms", 3_600_000, "How often those keys are fetched again."
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms", 3_600_000, "How often these keys are refreshed."
 )
 SASL_OAUTHBEARER_EXPECTED_AUDIENCE = SASL.names(
-    "sasl.oauthbearer.expected.audience", (), "The audiences a token may be made for."
+    "sasl.oauthbearer.expected.audience", (), "The accepted audiences of a token."
 )
 SASL_OAUTHBEARER_EXPECTED_ISSUER = SASL.optional_string(
-    "sasl.oauthbearer.expected.issuer", "The issuer a token must come from."
+    "sasl.oauthbearer.expected.issuer", "The accepted issuer of a token."
 )
 SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS = SASL.integer(
-    "sasl.oauthbearer.clock.skew.seconds", 30, "How far the issuer's clock may be off."
+    "sasl.oauthbearer.clock.skew.seconds", 30, "The tolerated difference to the issuer's clock."
 )
 SASL_OAUTHBEARER_SCOPE_CLAIM_NAME = SASL.string(
     "sasl.oauthbearer.scope.claim.name",
@@ -116,7 +116,7 @@ SASL_OAUTHBEARER_ALGORITHMS = SASL.names(
 )
 SCRAM_DECOY_SECRET = SASL.password(
     "penstock.scram.decoy.secret",
-    "What the salts of users who do not exist are derived of. Made by the cluster with its first user.",
+    "The secret from which the salts of unknown users are derived. The cluster creates it with its first user.",
     live=Live.CLUSTER_WIDE,
 )
 SASL_OAUTHBEARER_SUB_CLAIM_NAME = SASL.string(
@@ -140,13 +140,13 @@ QUOTA_WINDOW_NUM = ACCESS.integer(
     "quota.window.num", 11, "How many samples a quota is averaged over.", at_least=1
 )
 QUOTA_WINDOW_SIZE_SECONDS = ACCESS.integer(
-    "quota.window.size.seconds", 1, "How long one such sample is.", at_least=1
+    "quota.window.size.seconds", 1, "The duration of such a sample.", at_least=1
 )
 CONTROLLER_QUOTA_WINDOW_NUM = ACCESS.integer(
     "controller.quota.window.num", 11, "Samples of the quota on topic changes (KIP-599).", at_least=1
 )
 CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS = ACCESS.integer(
-    "controller.quota.window.size.seconds", 1, "How long one such sample is.", at_least=1
+    "controller.quota.window.size.seconds", 1, "The duration of such a sample.", at_least=1
 )
 
 SECTIONS = (TLS, SASL, ACCESS)

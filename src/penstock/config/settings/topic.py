@@ -30,8 +30,8 @@ def _is_replica(item: str) -> bool:
 CLEANUP_POLICY = SECTION.names(
     "cleanup.policy",
     ("delete",),
-    "What happens to old segments: `delete` drops them by age, size or number; `compact` keeps the last record of "
-    "each key; both may be named. With neither, everything is kept.",
+    "What happens to old segments: `delete` deletes them by age, size or number; `compact` keeps the last "
+    "record of each key; both can be given. With neither, everything is kept.",
     choices=("compact", "delete"),
     synonyms=("log.cleanup.policy",),
 )
@@ -68,15 +68,15 @@ COMPRESSION_ZSTD_LEVEL = SECTION.integer(
 DELETE_RETENTION_MS = SECTION.long(
     "delete.retention.ms",
     DAY_MS,
-    "How long a compacted topic keeps a tombstone, so that a reader who is behind still sees the deletion.",
+    "How long a compacted topic keeps a tombstone, so that a consumer that lags behind still sees the deletion.",
     at_least=0,
     synonyms=("log.cleaner.delete.retention.ms",),
 )
 FILE_DELETE_DELAY_MS = SECTION.long(
     "file.delete.delay.ms",
     60_000,
-    "How long a dropped segment's files stay on disk for readers that still have them open. Here they are removed at "
-    "once: what is open can be read to its end.",
+    "How long the files of a deleted segment stay on disk for readers that still have them open. Here they "
+    "are removed at once; open files can still be read.",
     at_least=0,
     synonyms=("log.segment.delete.delay.ms",),
     ignored=True,
@@ -84,15 +84,17 @@ FILE_DELETE_DELAY_MS = SECTION.long(
 FLUSH_MESSAGES = SECTION.long(
     "flush.messages",
     1,
-    "Sync to disk after this many records. Kafka's default is never, relying on replicas alone; here the default is 1, "
-    "so that what is acknowledged has been synced. One sync serves every write that waited for it.",
+    "Sync to disk after this many records. Kafka's default is never, relying on replicas alone; here the "
+    "default is 1, so that acknowledged records have been synced. One sync serves all writes that wait for "
+    "it.",
     at_least=1,
     synonyms=("log.flush.interval.messages",),
 )
 FLUSH_MS = SECTION.long(
     "flush.ms",
     LONG_MAX,
-    "Sync to disk at the latest this long after a record arrived, when `flush.messages` has not done so before.",
+    "Sync to disk at the latest this long after a record arrived, if `flush.messages` has not caused a sync "
+    "before.",
     at_least=0,
     synonyms=("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
 )
@@ -105,7 +107,7 @@ FOLLOWER_REPLICATION_THROTTLED_REPLICAS = SECTION.names(
 INDEX_INTERVAL_BYTES = SECTION.integer(
     "index.interval.bytes",
     4096,
-    "An index entry is made for each so many bytes of log: fewer bytes, quicker seeks, larger index.",
+    "Bytes of log between two index entries: a lower value means faster seeks and a larger index.",
     at_least=0,
     synonyms=("log.index.interval.bytes",),
 )
@@ -184,8 +186,10 @@ MIN_COMPACTION_LAG_MS = SECTION.long(
 MIN_INSYNC_REPLICAS = SECTION.integer(
     "min.insync.replicas",
     1,
-    "How many replicas must be in sync for a write with acks=all to be taken: all of them where a partition has fewer. "
-    "A new cluster keeps the value of its first controller for all brokers (KIP-966), whatever their files say later: "
+    "How many replicas must be in sync for a write with acks=all to be accepted: all of them if a partition "
+    "has fewer. "
+    "A new cluster keeps the value of its first controller for all brokers (KIP-966), whatever their files "
+    "say later: "
     "`penstock config set brokers min.insync.replicas=2` changes it.",
     at_least=1,
     synonyms=("min.insync.replicas",),
@@ -216,62 +220,64 @@ REMOTE_STORAGE_ENABLE = SECTION.boolean(
 RETENTION_BYTES = SECTION.long(
     "retention.bytes",
     -1,
-    "The size each partition may reach before its oldest segments are dropped; -1 sets no limit.",
+    "The size of a partition above which its oldest segments are deleted; -1: no limit.",
     synonyms=("log.retention.bytes",),
 )
 RETENTION_MS = SECTION.long(
     "retention.ms",
     7 * DAY_MS,
-    "The age at which a segment is dropped, counted from its newest record; -1 sets no limit.",
+    "The age at which a segment is deleted, counted from its newest record; -1: no limit.",
     at_least=-1,
     synonyms=("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
 )
 RETENTION_SEGMENTS = SECTION.long(
     "retention.segments",
     -1,
-    "Penstock's own: how many closed segments each partition keeps besides the one being written; -1 sets no limit.",
+    "Penstock's own: how many closed segments each partition keeps besides the active one; -1: no limit.",
     at_least=-1,
     synonyms=("log.retention.segments",),
 )
 SEGMENT_BYTES = SECTION.integer(
     "segment.bytes",
     1_073_741_824,
-    "The size at which a segment is closed and the next begun. Kafka 4 takes no less than 1 MiB; smaller ones are "
-    "taken here as Kafka 3 took them, since tests of retention and compaction want them.",
+    "The size at which a segment is closed and the next one is created. Kafka 4 requires at least 1 MiB; "
+    "smaller sizes are accepted here, as in Kafka 3, for tests of retention and compaction.",
     at_least=14,
     synonyms=("log.segment.bytes",),
 )
 SEGMENT_INDEX_BYTES = SECTION.integer(
     "segment.index.bytes",
     10_485_760,
-    "The largest index a segment may have; a full one closes the segment.",
+    "The maximum size of a segment's index; a full index closes the segment.",
     at_least=4,
     synonyms=("log.index.size.max.bytes",),
 )
 SEGMENT_JITTER_MS = SECTION.long(
     "segment.jitter.ms",
     0,
-    "The most that is randomly taken off `segment.ms`, so that segments do not all roll at once.",
+    "The maximum that is randomly subtracted from `segment.ms`, so that segments do not all roll at once.",
     at_least=0,
     synonyms=("log.roll.jitter.ms", "log.roll.jitter.hours"),
 )
 SEGMENT_MS = SECTION.long(
     "segment.ms",
     7 * DAY_MS,
-    "The age at which a segment is closed even when it is not full.",
+    "The age at which a segment is closed even if it is not full.",
     at_least=1,
     synonyms=("log.roll.ms", "log.roll.hours"),
 )
 SEGMENT_RECORDS = SECTION.long(
     "segment.records",
     LONG_MAX,
-    "Penstock's own: the number of records after which a segment is closed. A batch is never split over two segments.",
+    "Penstock's own: the number of records after which a segment is closed. A batch is never split over two "
+    "segments.",
     at_least=1,
     synonyms=("log.segment.records",),
 )
 UNCLEAN_LEADER_ELECTION_ENABLE = SECTION.boolean(
     "unclean.leader.election.enable",
     False,
-    "Whether a replica that is not in sync may lead when no other is left: available again, at the price of records.",
+    "Whether a replica that is not in sync may become leader if no other is left: the partition is available "
+    "again, but loses records.",
     synonyms=("unclean.leader.election.enable",),
 )

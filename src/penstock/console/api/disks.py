@@ -20,7 +20,7 @@ async def troubles(request: web.Request) -> web.Response:
 
 
 async def _troubles_of(client: Client, broker: int) -> list[str]:
-    """None of a broker that does not answer: other pages show that."""
+    """Empty for a broker that does not respond: other pages show that."""
     log_dirs, state = await asyncio.gather(
         ask_each(client, [broker], log_dirs_request()), ask_each(client, [broker], state_request(broker))
     )

@@ -36,8 +36,8 @@ _EMPTY_STATES: Final = ("Empty", "Dead", "")
 async def list_groups(request: web.Request) -> web.Response:
     client = request[CLIENT]
     described = await describe(client, [])
-    answers = await ask_each(client, [broker.node_id for broker in described.brokers], ListGroupsRequest())
-    rows = [group_row(node, group) for node, response in answers.items() for group in _listed(response)]
+    responses = await ask_each(client, [broker.node_id for broker in described.brokers], ListGroupsRequest())
+    rows = [group_row(node, group) for node, response in responses.items() for group in _listed(response)]
     return answer({"groups": sorted(rows, key=lambda row: str(row["id"]))})
 
 

@@ -12,7 +12,7 @@ from penstock.protocol.records.builder import NewRecord
 
 
 class Part(msgspec.Struct, kw_only=True):
-    """Bytes as a person writes them: text, json (checked, sent as written), hex, base64, null."""
+    """Bytes in a format for people: text, json (checked, sent as written), hex, base64, null."""
 
     form: str = "text"
     data: str = ""

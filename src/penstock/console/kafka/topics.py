@@ -76,8 +76,8 @@ async def offsets_at(
 async def ask_each(client: Client, brokers: Iterable[int], message: Any) -> dict[int, Any]:
     """Ask every broker; those that do not respond are left out."""
     nodes = list(brokers)
-    answers = await asyncio.gather(*(_ask(client, node, message) for node in nodes))
-    return {node: answer for node, answer in zip(nodes, answers, strict=True) if answer is not None}
+    responses = await asyncio.gather(*(_ask(client, node, message) for node in nodes))
+    return {node: response for node, response in zip(nodes, responses, strict=True) if response is not None}
 
 
 async def _ask(client: Client, node: int, message: Any) -> Any:

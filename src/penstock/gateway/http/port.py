@@ -22,7 +22,7 @@ BACKLOG = 1024  # connections beyond it retry after a second
 
 
 class AdminPortUnusable(Exception):
-    """The admin port cannot be opened as the settings say; the message says what to do."""
+    """The admin port cannot be opened with these settings; the message says what to do."""
 
 
 class Served(Protocol):

@@ -11,14 +11,14 @@ def write_positions(positions: Mapping[int, int]) -> str:
 
 
 def around(positions: Mapping[int, int], partition: int) -> tuple[str, str]:
-    """The text before and after the offset of one partition, while only that one moves."""
+    """The text before and after one partition's offset: while only that offset changes, the rest is reused."""
     before = "".join(f"{each}:{positions[each]}," for each in sorted(positions) if each < partition)
     after = "".join(f",{each}:{positions[each]}" for each in sorted(positions) if each > partition)
     return f"{before}{partition}:", after
 
 
 def read_positions(text: str, source: str) -> dict[int, int]:
-    """The other way; `source` is where the text was found. Raises `Problem`."""
+    """Parse positions; `source` names the parameter or header in errors. Raises `Problem`."""
     positions: dict[int, int] = {}
     for word in text.split(","):
         partition, colon, offset = word.strip().partition(":")

@@ -1,6 +1,6 @@
 """Errors as RFC 9457 problem documents. Pure.
 
-type         urn:kafka:error:NAME for what a broker answered, else about:blank
+type         urn:kafka:error:NAME for an error of a broker, else about:blank
 title        the words of the status line
 status       as in the status line
 detail       what happened to what, and what to do next

@@ -1,7 +1,7 @@
 """`POST /topics/{topic}/records`: store records, and return the offset or the error of each.
 
-200 when all are stored, 207 when some are. When none is, the answer is the problem of the first, with the records
-beside it. A record without a partition goes to that of its key; those without a key stay together.
+200 when all are stored, 207 when some are. When none is, the response is the problem of the first record, with the
+outcomes of all. A record without a partition goes to the partition of its key; those without a key stay together.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """`GET /topics/{topic}/records`: read some records, and return the next positions.
 
 Begins at `offset` (a number, `earliest`, `latest`, or -n: the last n), at `time`, or at the `positions` that an earlier
-answer gave as `next`. Records of several partitions come in the order of their timestamps as far as each partition's
-own order allows. When there is nothing yet, the answer waits up to `timeout_ms`.
+response gave as `next`. Records of several partitions come in the order of their timestamps as far as each partition's
+own order allows. If there are no records yet, the response waits up to `timeout_ms`.
 """
 
 import asyncio

@@ -53,7 +53,7 @@ async def ends(client: Client, topic: str, partitions: Iterable[int], at: int) -
 
 
 async def offsets_from(client: Client, topic: str, partitions: Iterable[int], text: str) -> dict[int, int]:
-    """The offsets at a position, in the grammar of `client.positions`, within what is there. Raises `Problem`."""
+    """The offsets at a position, in the grammar of `client.positions`, within the logs' bounds. Raises `Problem`."""
     try:
         position = parse_position(text, client.clock.now_ms(), dt.UTC)
     except InvalidPosition as error:

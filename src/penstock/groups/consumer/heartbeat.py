@@ -111,7 +111,7 @@ def advance(
     """Make a new target assignment if one is due, and move the member one step towards it."""
     is_due = group.is_target_due(ctx.now, ctx.settings.assignment_interval_ms)
     if is_due or (at_once and group.epoch > group.assignment_epoch):
-        targets.assign(group, ctx)
+        targets.update_target_assignment(group, ctx)
     member = group.members[member_id]
     moved = reconcile(
         member, group.target_assignment_of(member, ctx.image), owned, partial(group.is_free_for, member_id)

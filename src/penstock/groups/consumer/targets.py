@@ -8,8 +8,8 @@ from penstock.groups.consumer.assignors import ASSIGNORS
 from penstock.groups.consumer.group import ConsumerGroup
 
 
-def assign(group: ConsumerGroup, ctx: ConsumerContext) -> None:
-    """Make the target assignment for the group's epoch."""
+def update_target_assignment(group: ConsumerGroup, ctx: ConsumerContext) -> None:
+    """Compute the target assignment for the group's epoch."""
     topics: dict[tuple[frozenset[str], str], frozenset[bytes]] = {}
     partition_counts: dict[bytes, int] = {}
     specs = []

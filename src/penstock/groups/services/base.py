@@ -122,7 +122,9 @@ class EpochGroupService(abc.ABC, Generic[G, S]):
         if late:
             for member_id in late:
                 log.info(
-                    "Removing a member whose timeout expired. group=%s member=%s", group.group_id, member_id
+                    "Removing a member: its session or rebalance timed out. group=%s member=%s",
+                    group.group_id,
+                    member_id,
                 )
             self._remove_members(shard, group, late, self.context(group.group_id))
         else:

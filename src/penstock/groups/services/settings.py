@@ -1,32 +1,24 @@
 """The settings of one group: the broker's, overridden by the group's own (resource type GROUP)."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from penstock.config.broker import BrokerConfig
-from penstock.config.property import Property
+from penstock.config.overrides import group_value
 from penstock.config.settings import coordinators, group
 from penstock.groups.base.context import ConsumerSettings, ShareSettings
 from penstock.groups.consumer.assignors import ASSIGNORS
-from penstock.share.settings import own_setting
 
 
 def consumer_settings(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerSettings:
-    def value(own: Property[int], broker: Property[int]) -> int:
-        return _value(config, overrides, own, broker)
-
+    value = partial(group_value, config, overrides=overrides)
     policy = config[coordinators.GROUP_CONSUMER_MIGRATION_POLICY]
     configured = config[coordinators.GROUP_CONSUMER_ASSIGNORS]
     return ConsumerSettings(
         size_max=config[coordinators.GROUP_CONSUMER_MAX_SIZE],
-        session_timeout_ms=value(
-            group.CONSUMER_SESSION_TIMEOUT_MS, coordinators.GROUP_CONSUMER_SESSION_TIMEOUT_MS
-        ),
-        heartbeat_interval_ms=value(
-            group.CONSUMER_HEARTBEAT_INTERVAL_MS, coordinators.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS
-        ),
-        assignment_interval_ms=value(
-            group.CONSUMER_ASSIGNMENT_INTERVAL_MS, coordinators.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS
-        ),
+        session_timeout_ms=value(group.CONSUMER_SESSION_TIMEOUT_MS),
+        heartbeat_interval_ms=value(group.CONSUMER_HEARTBEAT_INTERVAL_MS),
+        assignment_interval_ms=value(group.CONSUMER_ASSIGNMENT_INTERVAL_MS),
         assignors=tuple(name for name in configured if name in ASSIGNORS) or tuple(ASSIGNORS),
         allows_upgrade=policy in ("upgrade", "bidirectional"),
         allows_downgrade=policy in ("downgrade", "bidirectional"),
@@ -35,23 +27,10 @@ def consumer_settings(config: BrokerConfig, overrides: Mapping[str, str]) -> Con
 
 
 def share_settings(config: BrokerConfig, overrides: Mapping[str, str]) -> ShareSettings:
-    def value(own: Property[int], broker: Property[int]) -> int:
-        return _value(config, overrides, own, broker)
-
+    value = partial(group_value, config, overrides=overrides)
     return ShareSettings(
         size_max=config[coordinators.GROUP_SHARE_MAX_SIZE],
-        session_timeout_ms=value(group.SHARE_SESSION_TIMEOUT_MS, coordinators.GROUP_SHARE_SESSION_TIMEOUT_MS),
-        heartbeat_interval_ms=value(
-            group.SHARE_HEARTBEAT_INTERVAL_MS, coordinators.GROUP_SHARE_HEARTBEAT_INTERVAL_MS
-        ),
-        assignment_interval_ms=value(
-            group.SHARE_ASSIGNMENT_INTERVAL_MS, coordinators.GROUP_SHARE_ASSIGNMENT_INTERVAL_MS
-        ),
+        session_timeout_ms=value(group.SHARE_SESSION_TIMEOUT_MS),
+        heartbeat_interval_ms=value(group.SHARE_HEARTBEAT_INTERVAL_MS),
+        assignment_interval_ms=value(group.SHARE_ASSIGNMENT_INTERVAL_MS),
     )
-
-
-def _value(
-    config: BrokerConfig, overrides: Mapping[str, str], own: Property[int], broker: Property[int]
-) -> int:
-    value = own_setting(overrides, own)
-    return config[broker] if value is None else value

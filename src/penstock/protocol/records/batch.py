@@ -1,4 +1,4 @@
-"""Record batches of magic 2 as they stand on the wire and on disk: headers, checksums, patches in place.
+"""Record batches of magic 2, on the wire and on disk: headers, checksums, changes in place.
 
 A batch is a header of 61 bytes, big-endian, and then the records, compressed as a whole when the codec says so:
 
@@ -123,7 +123,7 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When tombstones in this batch may go (KIP-534); it stands in the base timestamp."""
+        """When tombstones in this batch may be removed (KIP-534); stored as the base timestamp."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
 
     @property
@@ -145,9 +145,8 @@ def parse_header(buf: Buffer, pos: int = 0) -> BatchHeader:
 
 
 def iter_batches(buf: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Positions and headers of the whole batches in `buf`; stops quietly at a partial last one.
-
-    A length that cannot be, or another magic, is corruption and raises. CRCs are not checked.
+    """Positions and headers of the whole batches in `buf`; ends before a partial last one. An impossible length or
+    another magic raises `CorruptRecords`. CRCs are not checked.
     """
     pos = 0
     end = len(buf)
@@ -195,7 +194,7 @@ def crc_is_valid(buf: Buffer, pos: int, size: int) -> bool:
 def set_base_offset_and_epoch(
     buf: bytearray | memoryview, pos: int, base_offset: int, leader_epoch: int
 ) -> None:
-    """Assign what the leader assigns. The CRC does not cover these fields and stays valid."""
+    """Set the fields that the leader assigns. The CRC does not cover them and stays valid."""
     _BASE_OFFSET.pack_into(buf, pos, base_offset)
     _LEADER_EPOCH.pack_into(buf, pos + LOG_OVERHEAD, leader_epoch)
 

@@ -1,4 +1,4 @@
-"""Control records: what brokers write into logs between the clients' records.
+"""Control records, which brokers write to logs between the clients' records.
 
 Key: version i16 = 0, type i16. Types: 0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer,
 5 KRaft version, 6 KRaft voters. The value of a transaction marker is version i16 = 0, coordinator epoch i32;

@@ -1,4 +1,4 @@
-"""What can be wrong with record batches, apart from what a handler answers."""
+"""Errors of record batches, except those that handlers return to clients."""
 
 from penstock.protocol.errors import ProtocolError
 

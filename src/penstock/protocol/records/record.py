@@ -149,7 +149,7 @@ def _read_headers(data: bytes, position: int, end: int) -> tuple[tuple[tuple[str
         if key is None:
             raise CorruptRecords("a header without a key")
         value, position = _read_bytes(data, position, end)
-        # Java replaces what is not UTF-8 in a header key instead of refusing the record.
+        # Java replaces invalid UTF-8 in a header key instead of refusing the record.
         headers.append((key.decode("utf-8", "replace"), value))
     return tuple(headers), position
 
@@ -176,8 +176,8 @@ def read_varlong(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def _read_unsigned(data: bytes, position: int, end: int, bytes_max: int) -> tuple[int, int]:
-    """A varint with its zigzag not undone; what exceeds 32 or 64 bits is dropped, as Java does."""
-    if position + 1 < end:  # the widths that nearly all have
+    """A varint before zigzag decoding; bits above 32 or 64 are dropped, as in Java."""
+    if position + 1 < end:  # the most common sizes
         low = data[position]
         if low < 0x80:
             return low, position + 1
@@ -198,5 +198,5 @@ def _read_unsigned(data: bytes, position: int, end: int, bytes_max: int) -> tupl
 
 
 def wrap_int64(value: int) -> int:
-    """The sum of two int64 as Java computes it, so that a hostile delta stays a timestamp that fits."""
+    """The sum of two int64 as Java computes it, so that a malicious delta still gives an int64."""
     return ((value + _INT64_SIGN) & _INT64_MASK) - _INT64_SIGN

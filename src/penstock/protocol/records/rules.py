@@ -1,4 +1,4 @@
-"""By what rules a topic takes batches, and what `validation` says of one."""
+"""The rules of a topic for batches, and the results of `validation`."""
 
 import enum
 
@@ -11,20 +11,21 @@ from penstock.protocol.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, LO
 
 _INT64_MAX = 2**63 - 1
 _EXPANSION_MAX = 32
-"""How many times as large as the largest batch a batch may be when it is decompressed: to see that one is larger costs
-time, and nobody but an attacker sends one."""
+"""The maximum decompressed size of a batch, as a multiple of the maximum batch size. Larger batches cost time to
+detect, and only attackers send them.
+"""
 _EXPANDED_BYTES_MIN = 32 * 1024 * 1024
 
 
 class RecordError(msgspec.Struct, frozen=True):
-    """Why one record of a refused batch was refused (KIP-467)."""
+    """The reason why a record was refused (KIP-467)."""
 
     batch_index: int
     message: str
 
 
 class InvalidBatch(Exception):
-    """The batch must not be stored; `code` is the answer to its producer."""
+    """The batch must not be stored; `code` is returned to its producer."""
 
     def __init__(self, code: ErrorCode, message: str, record_errors: tuple[RecordError, ...] = ()) -> None:
         super().__init__(message)
@@ -33,12 +34,12 @@ class InvalidBatch(Exception):
         self.record_errors = record_errors
 
 
-class CheckElsewhere(Exception):
-    """The batch grows beyond what the rules allow to be decompressed here: nothing is said about it yet."""
+class TooLargeForEventLoop(Exception):
+    """The batch is too large to be decompressed here, and has not been validated yet."""
 
 
 class Rewrite(enum.Enum):
-    """What has to change in a valid batch before it is stored."""
+    """The change of a valid batch before it is stored."""
 
     NONE = 0
     TIMESTAMPS = 1  # attributes and max timestamp, in place
@@ -46,7 +47,7 @@ class Rewrite(enum.Enum):
 
 
 class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a topic's configuration that decides about batches; made once for each change of it."""
+    """The part of a topic's configuration that applies to batches; created again when it changes."""
 
     size_bytes_max: int = 1_048_588
     segment_bytes_max: int = 1_073_741_824
@@ -57,7 +58,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     codec: Codec | None = None  # None keeps the producer's
     level: int | None = None
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
-    elsewhere_above_bytes: int | None = None  # None decompresses all here
+    event_loop_bytes_max: int | None = None  # above: `TooLargeForEventLoop`; None: no limit
 
     def leaves_unchanged(self, header: BatchHeader) -> bool:
         """Whether a valid batch is stored as it is."""
@@ -70,16 +71,16 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ValidatedBatch(msgspec.Struct, frozen=True, gc=False):
-    """A batch that may be stored once `rewrite_batch` has done what `rewrite` says."""
+    """A batch that may be stored after `rewrite_batch` has applied `rewrite`."""
 
     header: BatchHeader
-    max_timestamp: int  # what the header must say when the batch is stored
+    max_timestamp: int  # in the header of the stored batch
     rewrite: Rewrite
     records: bytes  # the uncompressed records section
 
 
 def rules_for(config: TopicConfig) -> ValidationRules:
-    """What a topic's settings mean for the batches that are produced to it."""
+    """The rules for batches that are produced to a topic with these settings."""
     codec = None if config.compression_type == "producer" else CODEC_BY_NAME[config.compression_type]
     levels = {
         Codec.GZIP: config.compression_gzip_level,

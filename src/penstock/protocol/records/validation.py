@@ -1,7 +1,7 @@
-"""What a leader checks in a produced batch before it is stored, and how it may have to change it.
+"""The leader's validation of a produced batch before it is stored, and the changes it may make.
 
 The checks, their order and their error codes are Kafka's (ProduceRequest, UnifiedLog, LogValidator), with these
-differences, each a refusal where Kafka stores something that readers stumble over or answers an unknown error:
+differences, each a refusal where Kafka stores records that consumers fail on, or returns UNKNOWN_SERVER_ERROR:
 - offset deltas must be 0..n-1 in uncompressed batches too: INVALID_RECORD;
 - a transactional batch must have a producer id: INVALID_RECORD;
 - a codec that does not exist is UNSUPPORTED_COMPRESSION_TYPE, a stream that cannot be decompressed is
@@ -40,20 +40,20 @@ from penstock.protocol.records.crc import crc32c
 from penstock.protocol.records.errors import CorruptRecords, DecompressedTooLarge
 from penstock.protocol.records.record import read_varint, read_varlong
 from penstock.protocol.records.rules import (
-    CheckElsewhere,
     InvalidBatch,
     RecordError,
     Rewrite,
+    TooLargeForEventLoop,
     ValidatedBatch,
     ValidationRules,
 )
 from penstock.protocol.records.walk import walk_records
 
-# Kafka reports every bad record of a batch; a bound keeps the answer from being larger than the request.
+# Kafka reports every bad record of a batch; the bound keeps the response smaller than the request.
 RECORD_ERRORS_MAX = 1000
 
 _INT64_MAX = 2**63 - 1
-_AS_IT_IS = Rewrite.NONE  # in Python 3.11 it takes a call to get a member of an enum
+_AS_IT_IS = Rewrite.NONE  # in Python 3.11 access to an enum's member is a call
 
 
 def validate_batch(
@@ -61,7 +61,7 @@ def validate_batch(
 ) -> ValidatedBatch:
     """Check all of `batch`, which must be exactly one batch; raises `InvalidBatch` when it must not be stored.
 
-    Raises `CheckElsewhere` when the rules leave so large a one to somebody who may take the time.
+    Raises `TooLargeForEventLoop` if the batch is so large that it must be validated on a thread.
     What the broker itself appends (`is_from_client=False`) may be a control batch and may lack sequences.
     """
     size_bytes = len(batch)
@@ -83,7 +83,7 @@ def validate_batch(
     if size_bytes > rules.segment_bytes_max:
         _refuse_larger_than_segment(size_bytes, rules)
     attributes = header.attributes
-    # The first condition holds for nearly all: it spares them a call.
+    # The first condition holds for nearly all batches, and saves them a call.
     if is_from_client and (
         not 0 <= header.last_offset_delta == header.record_count - 1
         or header.producer_id != NO_PRODUCER_ID
@@ -132,7 +132,7 @@ def rewrite_batch(batch: Buffer, validated: ValidatedBatch, rules: ValidationRul
 
 
 def _refuse_header(batch: Buffer) -> NoReturn:
-    """There is no header of magic 2."""
+    """The batch has no header of magic 2."""
     available = len(batch)
     if available <= MAGIC_POSITION:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, "There must be one record batch for each partition")
@@ -146,7 +146,7 @@ def _refuse_header(batch: Buffer) -> NoReturn:
 
 
 def _refuse_length(size: int, available: int) -> NoReturn:
-    """The header announces another length."""
+    """The header has another length."""
     if size < HEADER_SIZE:
         raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, f"A batch of {size} bytes is shorter than its header")
     if size > available:
@@ -185,14 +185,14 @@ def _decompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) ->
         raise InvalidBatch(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"There is no codec {header.attributes & CODEC_MASK}"
         )
-    here_bytes_max = rules.elsewhere_above_bytes
+    loop_bytes_max = rules.event_loop_bytes_max
     try:
         return decompress(
-            header.codec, section, rules.decompressed_bytes_max if here_bytes_max is None else here_bytes_max
+            header.codec, section, rules.decompressed_bytes_max if loop_bytes_max is None else loop_bytes_max
         )
     except DecompressedTooLarge as error:
-        if here_bytes_max is not None:
-            raise CheckElsewhere from None
+        if loop_bytes_max is not None:
+            raise TooLargeForEventLoop from None
         raise InvalidBatch(ErrorCode.MESSAGE_TOO_LARGE, f"Decompressed batch too large: {error}") from None
     except CorruptRecords as error:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, f"Malformed batch: {error}") from None
@@ -216,7 +216,7 @@ def _time_range(rules: ValidationRules, now_ms: int) -> tuple[int, int]:
 
 
 def _refuse_records(records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int) -> None:
-    """Raise with the records that are at fault; returns when there is none after all."""
+    """Raise `InvalidBatch` with the invalid records; return if there are none."""
     errors: list[RecordError] = []
     has_bad_time = False
     earliest, latest = _time_range(rules, now_ms)

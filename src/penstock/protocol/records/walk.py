@@ -1,13 +1,10 @@
-"""Walk the records of a batch without making them: the check that every produced batch passes through.
-
-The costliest loop of the broker.
-Two ways through, which accept exactly the same bytes:
-- by columns, while records repeat the shape of the one before (same size, same field lengths): each structural
-  byte is then a strided slice over the run, compared in C;
-- record by record. The seven bytes that nearly always end with the size of the key are unpacked at once, which
-  costs as much as three index operations; varints of one and two bytes are decoded inline.
-No field is compared with the end of its record while it is read: positions only grow, so it is enough that the
-last field ends where the record ends.
+"""Check the records of a batch without creating objects. Every produced batch is checked: this is the most expensive
+loop of the broker. There are two paths, which accept exactly the same bytes: - by columns, while records repeat the
+shape of the one before (same size, same field lengths): each structural byte is then a strided slice over the run,
+compared in C; - record by record. The seven bytes that nearly always end with the size of the key are unpacked at once,
+which costs as much as three index operations; varints of one and two bytes are decoded inline. No field is compared
+with the end of its record while it is read: positions only grow, so it is enough that the last field ends where the
+record ends.
 """
 
 import struct
@@ -149,9 +146,8 @@ def walk_records(data: bytes, count: int) -> tuple[int, int, bool]:
 
 
 def _walk_run(data: bytes, start: int, end: int, index: int, count: int) -> tuple[int, int, int]:
-    """How many records after `end` repeat the shape of the sound record in front of it, and their timestamp deltas.
-
-    `index` is that of the first record after `end`. 0 records when a run cannot be shown.
+    """The number of records after `end` that repeat the shape of the valid record before it, and their timestamp
+    deltas. `index` is that of the first record after `end`. 0 records if no run is found.
     """
     time_at = _after_varint(data, start) + 1
     offset_at = _after_varint(data, time_at)
@@ -190,7 +186,7 @@ def _walk_run(data: bytes, start: int, end: int, index: int, count: int) -> tupl
             deltas = _time_columns(data, time_at, offset_at - time_at, stop, stride)
             if deltas is not None:
                 return run, deltas[0], deltas[1]
-        run >>= 2  # the shape changes somewhere in between: look for a shorter run in front of that
+        run >>= 2  # the shape changes in between: try a shorter run before that
     return 0, 0, 0
 
 

@@ -1,8 +1,8 @@
 """The quota that applies to a user and a client id.
 
 A quota is set for an entity: a user, a client id, or both together, each by name or as the default of all that have
-none of their own. The most specific one applies, and all that it applies to share it: a quota of a user is shared
-by all of the user's clients, one of a user and a client id is not. The order is Kafka's.
+none of their own. The most specific one applies, and all connections that it applies to share it: a quota of a user is
+shared by all of the user's clients, one of a user and a client id is not. The order is Kafka's.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def share_of(
     return None
 
 
-_ABSENT = "\0absent"  # no user and no client can be called so
+_ABSENT = "\0absent"  # not a valid name of a user or a client
 
 
 def _entity(user: str | None, client_id: str | None) -> Entity:

@@ -65,9 +65,9 @@ def client_proof(
     `secret_of` returns the secret of a cluster id, None for an unknown one, or raises `OtherCluster`. Raises
     `ProofFailed`.
     """
-    answer = yield nonce
-    server_nonce = answer[:NONCE_BYTES]
-    proof, cluster_id = answer[NONCE_BYTES:][:_PROOF_BYTES], answer[NONCE_BYTES + _PROOF_BYTES :]
+    response = yield nonce
+    server_nonce = response[:NONCE_BYTES]
+    proof, cluster_id = response[NONCE_BYTES:][:_PROOF_BYTES], response[NONCE_BYTES + _PROOF_BYTES :]
     if len(proof) != _PROOF_BYTES:
         raise ProofFailed(f"its answer is not one of {NAME}")
     name = cluster_id.decode(errors="replace")

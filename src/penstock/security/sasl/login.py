@@ -123,11 +123,11 @@ class Login:
         if self.state is not State.EXCHANGING or self._exchange is None:
             raise IllegalState("SaslAuthenticate request received after successful authentication")
         try:
-            answer = self._exchange.step(received)
+            response = self._exchange.step(received)
             granted = self._exchange.granted
             if granted is None:
-                return Step(answer)
-            return Step(answer, self._complete(granted))
+                return Step(response)
+            return Step(response, self._complete(granted))
         except LoginRefused:
             self.fail()
             raise

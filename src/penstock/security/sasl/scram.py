@@ -63,10 +63,10 @@ class ScramExchange:
         credential = known or decoy
         nonce = parts["nonce"] + self._nonce()
         salt = base64.b64encode(credential.salt).decode()
-        answer = f"r={nonce},s={salt},i={credential.iterations}"
+        response = f"r={nonce},s={salt},i={credential.iterations}"
         self._challenge = _Challenge(user, known is not None, credential, nonce, parts["gs2"])
-        self._challenge.transcript = f"{parts['bare']},{answer}"
-        return answer.encode()
+        self._challenge.transcript = f"{parts['bare']},{response}"
+        return response.encode()
 
     def _final(self, message: str, challenge: "_Challenge") -> bytes:
         parts = _FINAL.fullmatch(message)

@@ -1,7 +1,7 @@
 """Keys, certificates and trusted authorities, as the settings have them: PEM files, PEM in the settings, PKCS #12.
 
-OpenSSL reads a private key from a file only, so one that is not in a PEM file is written to one that is deleted at
-once; a key of a PKCS #12 file is written under a random password.
+OpenSSL reads a private key from a file only. A key that is not in a PEM file is therefore written to a temporary file,
+which is deleted at once; a key of a PKCS #12 file is encrypted there with a random password.
 """
 
 import contextlib
@@ -102,7 +102,7 @@ def _client_auth(config: BrokerConfig, listener: str) -> str:
 
 
 def _with_line_ends(pem: str | None) -> str | None:
-    """PEM on one line, as it is written in a properties file, gets its line ends back."""
+    """Restore the line ends of PEM that is on one line, as in a properties file."""
     if pem is None or "\n" in pem:
         return pem
     for mark in ("-----BEGIN ", "-----END "):
@@ -119,7 +119,7 @@ def _with_line_ends(pem: str | None) -> str | None:
 
 
 def load_key(context: ssl.SSLContext, material: TlsMaterial) -> None:
-    """Give the context this broker's key and certificates. Raises `TlsUnusable`."""
+    """Load this broker's key and certificates into the context. Raises `TlsUnusable`."""
     store = material.key_store
     password = material.key_password or store.password
     if store.pem is None and store.location is None:
@@ -137,7 +137,7 @@ def load_key(context: ssl.SSLContext, material: TlsMaterial) -> None:
 
 
 def load_trust(context: ssl.SSLContext, store: Store) -> None:
-    """Give the context the authorities to trust; those of the system when the settings name none."""
+    """Load the trusted authorities into the context: the system's, if none are configured."""
     if store.pem is None and store.location is None:
         is_server = context.protocol == ssl.PROTOCOL_TLS_SERVER
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH if is_server else ssl.Purpose.SERVER_AUTH)
@@ -204,9 +204,9 @@ def _load_pkcs12_trust(context: ssl.SSLContext, store: Store) -> None:
     )
 
 
-def _read_pkcs12(store: Store, setting: str, password: str | None) -> "PKCS12KeyAndCertificates":
+def _read_pkcs12(store: Store, store_name: str, password: str | None) -> "PKCS12KeyAndCertificates":
     if store.kind == "JKS":
-        raise ValueError(_JKS.format(path=store.location, store=setting))
+        raise ValueError(_JKS.format(path=store.location, store=store_name))
     from cryptography.hazmat.primitives.serialization import pkcs12  # noqa: PLC0415
 
     with open(store.location or "", "rb") as file:
@@ -215,5 +215,5 @@ def _read_pkcs12(store: Store, setting: str, password: str | None) -> "PKCS12Key
         return pkcs12.load_pkcs12(content, password.encode() if password else None)
     except ValueError:
         raise ValueError(
-            f"it is not a PKCS #12 file, or ssl.{setting}.password is not its password"
+            f"it is not a PKCS #12 file, or ssl.{store_name}.password is not its password"
         ) from None

@@ -24,7 +24,7 @@ def own_user(config: BrokerConfig, listener: str) -> str | None:
         rules = PrincipalRules(config.for_listener(listener, security.SSL_PRINCIPAL_MAPPING_RULES))
         return rules.name_of(subject_name(certificate["subject"])) if certificate else None
     except (ssl.SSLError, NoMatchingRule) as error:
-        log.warning("This broker's own certificate maps to no user: %s. listener=%s", error, listener)
+        log.warning("This broker's own certificate maps to no principal: %s. listener=%s", error, listener)
         return None
 
 

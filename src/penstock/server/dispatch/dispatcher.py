@@ -120,10 +120,10 @@ class Dispatcher:
     async def _forward(self, frame: bytes, peer: Peer) -> Answer:
         """Forward the request to the active controller in an envelope (KIP-590)."""
         try:
-            answer = await forward(self._services, frame, peer)
+            response = await forward(self._services, frame, peer)
         except ControllerIsLocal:
-            answer = await self._answer_to_client(bytearray(frame), peer)
-        return (_SIZE.pack(len(answer)), answer)
+            response = await self._answer_to_client(bytearray(frame), peer)
+        return (_SIZE.pack(len(response)), response)
 
     async def _open_envelope(
         self, route: Route, header: RequestHeader, request: EnvelopeRequest, peer: Peer
@@ -151,10 +151,10 @@ class Dispatcher:
         header, _ = decode_request_header(memoryview(frame))
         if not (self._routes.get(header.api_key) or self._route(header.api_key, peer)).is_forwarded:
             raise CloseConnection(f"API key {header.api_key} is not one that controllers answer")
-        answer = self.dispatch(frame, peer)
-        if isinstance(answer, Reply):
-            answer = await answer
-        return b"".join(answer)[_SIZE.size :]
+        response = self.dispatch(frame, peer)
+        if isinstance(response, Reply):
+            response = await response
+        return b"".join(response)[_SIZE.size :]
 
     def _route(self, key: int, peer: Peer) -> Route:
         if key not in HANDLERS:

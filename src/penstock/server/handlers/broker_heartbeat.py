@@ -21,10 +21,10 @@ async def handle(ctx: RequestContext, request: BrokerHeartbeatRequest) -> Broker
     if membership is None:
         return BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
     try:
-        answer = await membership.heartbeat(
+        response = await membership.heartbeat(
             request.broker_id, request.broker_epoch, wire.heartbeat_of(request)
         )
         ctx.peer.on_disconnect = partial(membership.on_disconnect, request.broker_id)
     except (Refusal, LogError) as error:
         return BrokerHeartbeatResponse(error_code=error.code)
-    return wire.heartbeat_response(answer)
+    return wire.heartbeat_response(response)

@@ -1,4 +1,4 @@
-"""BrokerRegistration (key 62), v0-v4: a broker that starts makes itself known to the controller (KIP-631)."""
+"""BrokerRegistration (key 62), v0-v4: register a starting broker with the controller (KIP-631)."""
 
 from penstock.cluster.controller import wire
 from penstock.cluster.controller.decision import Refusal

@@ -1,4 +1,4 @@
-"""CreateAcls (key 30), v1-v3: add ACLs, each with a separate result; an ACL that exists already is a success.
+"""CreateAcls (key 30), v1-v3: add ACLs, each with a separate result; an ACL that already exists is a success.
 
 v1: prefixed patterns (KIP-290).
 """

@@ -21,7 +21,7 @@ _RAISES_EPOCH_FROM = 5
 async def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
     if not may_transactional_id(ctx, Operation.WRITE, request.transactional_id):
         return EndTxnResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    answer = await ctx.broker.transactions.end(
+    response = await ctx.broker.transactions.end(
         request.transactional_id,
         Producer(request.producer_id, request.producer_epoch),
         commit=request.committed,
@@ -29,10 +29,10 @@ async def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
     )
     if ctx.version < _RAISES_EPOCH_FROM:
         return EndTxnResponse(
-            error_code=error_for_version(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM)
+            error_code=error_for_version(response.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM)
         )
     return EndTxnResponse(
-        error_code=answer.error,
-        producer_id=answer.producer.producer_id,
-        producer_epoch=answer.producer.epoch,
+        error_code=response.error,
+        producer_id=response.producer.producer_id,
+        producer_epoch=response.producer.epoch,
     )

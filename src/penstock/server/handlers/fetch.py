@@ -48,7 +48,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
     read = FetchRead(
         ctx, plan.partitions, bytes_max(ctx, request.max_bytes), reader, _refused(ctx, plan, reader)
     )
-    if ctx.broker.memory.pace.is_open:
+    if ctx.broker.memory.read_budget.is_open:
         read.from_memory()
         if read.is_complete and (request.max_wait_ms <= 0 or read.is_enough(request.min_bytes)):
             return _respond(ctx, plan, read)
@@ -99,7 +99,7 @@ async def _respond_later(
 async def _read(ctx: RequestContext, read: FetchRead) -> None:
     """Read the remaining partitions."""
     if not read.has_begun:
-        await ctx.broker.memory.pace.turn()
+        await ctx.broker.memory.read_budget.turn()
         read.from_memory()
     await read.from_disk()
 

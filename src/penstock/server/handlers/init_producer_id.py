@@ -66,16 +66,16 @@ async def _init(
     expected = None
     if request.producer_id != NO_PRODUCER_ID:
         expected = Producer(request.producer_id, request.producer_epoch)
-    answer = await ctx.broker.transactions.init_producer(
+    response = await ctx.broker.transactions.init_producer(
         transactional_id,
         timeout_ms=request.transaction_timeout_ms,
         expected=expected,
         is_2pc=request.enable2_pc,
     )
-    if answer.error:
-        return _failed(error_for_version(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
+    if response.error:
+        return _failed(error_for_version(response.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
     return InitProducerIdResponse(
-        producer_id=answer.producer.producer_id, producer_epoch=answer.producer.epoch
+        producer_id=response.producer.producer_id, producer_epoch=response.producer.epoch
     )
 
 

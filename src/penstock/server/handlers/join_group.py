@@ -29,19 +29,19 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
         return _in_version(refused, ctx.version)
     if request.reason:
         log.debug(
-            "A member joins. group=%s member=%s reason=%s",
+            "Member joins the group. group=%s member=%s reason=%s",
             request.group_id,
             request.member_id,
             request.reason,
         )
     if ctx.version == 0:
         request = msgspec.structs.replace(request, rebalance_timeout_ms=request.session_timeout_ms)
-    answer = ctx.broker.groups.join(
+    response = ctx.broker.groups.join(
         request, client_id=ctx.client_id or "", client_host=f"/{ctx.peer.host}", version=ctx.version
     )
-    if isinstance(answer, JoinGroupResponse):
-        return _in_version(answer, ctx.version)
-    return Reply.after(answer, lambda done: _in_version(done.result(), ctx.version))
+    if isinstance(response, JoinGroupResponse):
+        return _in_version(response, ctx.version)
+    return Reply.after(response, lambda done: _in_version(done.result(), ctx.version))
 
 
 def _in_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:

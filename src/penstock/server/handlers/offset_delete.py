@@ -26,8 +26,8 @@ async def handle(ctx: RequestContext, request: api.OffsetDeleteRequest) -> api.O
         for p in topic.partitions
     ]
     existing = [each for each in wanted if image.partition(*each) is not None]
-    answer = delete_offsets(ctx.broker.groups, request.group_id, existing)
-    codes = await answer if isinstance(answer, Awaitable) else answer
+    response = delete_offsets(ctx.broker.groups, request.group_id, existing)
+    codes = await response if isinstance(response, Awaitable) else response
     if isinstance(codes, ErrorCode):
         return api.OffsetDeleteResponse(error_code=codes)
     return api.OffsetDeleteResponse(

@@ -64,7 +64,7 @@ async def _fetch_group(
                 unknown.append(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
             else:
                 wanted += [(name, partition) for partition in topic.partition_indexes]
-    answer = fetch(
+    response = fetch(
         ctx.broker.groups,
         group.group_id,
         wanted,
@@ -72,7 +72,7 @@ async def _fetch_group(
         member_id=group.member_id,
         member_epoch=group.member_epoch,
     )
-    fetched = await answer if isinstance(answer, Awaitable) else answer
+    fetched = await response if isinstance(response, Awaitable) else response
     if isinstance(fetched, ErrorCode):
         return api.OffsetFetchResponseGroup(group_id=group.group_id, error_code=fetched)
     if wanted is None:

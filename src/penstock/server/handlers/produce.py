@@ -106,8 +106,8 @@ async def _append_later(
         await produce.appended()
     finally:
         pending.admission.close()  # the producer's next request is appended after these records
-    answer = produce.answer()
-    return await answer if isinstance(answer, Reply) else answer
+    response = produce.answer()
+    return await response if isinstance(response, Reply) else response
 
 
 class _Produce(Reply[ProduceResponse | None]):

@@ -42,7 +42,7 @@ def _prove(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthent
     if proof is None:
         return _refusal(ErrorCode.ILLEGAL_SASL_STATE, "SaslAuthenticate request received without a handshake")
     try:
-        answer = proof.step(bytes(request.auth_bytes))
+        response = proof.step(bytes(request.auth_bytes))
     except LoginRefused as refusal:
         peer.proof = None
         ctx.broker.strangers.note(peer, "tried to authenticate as a broker with a wrong token")
@@ -50,7 +50,7 @@ def _prove(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthent
     if proof.is_proved:
         peer.proof, peer.has_proved = None, True
         log.debug("Authenticated a broker by the cluster secret. peer=%s", peer)
-    return SaslAuthenticateResponse(error_message=None, auth_bytes=answer)
+    return SaslAuthenticateResponse(error_message=None, auth_bytes=response)
 
 
 def _refusal(code: ErrorCode, message: str) -> SaslAuthenticateResponse:

@@ -25,7 +25,7 @@ from penstock.server.handlers.shared.share_acknowledgements import (
     refusal_of,
     wait_for_outcomes,
 )
-from penstock.server.handlers.shared.share_read import Answers, ShareRead, failed
+from penstock.server.handlers.shared.share_read import Responses, ShareRead, failed
 from penstock.share.led_partition import LedPartition
 from penstock.share.partition.values import AcquireMode
 from penstock.share.partitions import Outcome
@@ -130,13 +130,13 @@ async def _respond(
     ctx: RequestContext, request: api.ShareFetchRequest, session: ShareSession, outcomes: Outcomes
 ) -> api.ShareFetchResponse:
     epoch = request.share_session_epoch
-    answers: Answers = {}
+    responses: Responses = {}
     wait_ms = 0
     if epoch != FINAL_EPOCH and not request.is_renew_ack:
-        answers, wait_ms = await _fetch(ctx, request, session)
+        responses, wait_ms = await _fetch(ctx, request, session)
     included = {
         name: data
-        for name, data in answers.items()
+        for name, data in responses.items()
         if _must_include(session, name, data) or epoch == INITIAL_EPOCH
     }
     results = await wait_for_outcomes(outcomes)
@@ -161,23 +161,23 @@ def _must_include(session: ShareSession, name: TopicPartition, data: api.Partiti
 
 async def _fetch(
     ctx: RequestContext, request: api.ShareFetchRequest, session: ShareSession
-) -> tuple[Answers, int]:
+) -> tuple[Responses, int]:
     """Return the results of the partitions, and the throttle time of a client that has exceeded its quota."""
     image, shares = ctx.broker.controller.image, ctx.broker.shares
     group_id = request.group_id or ""
     settings = shares.settings(group_id)
     partitions = list(session.partitions)
     denied = denied_topics(ctx, Operation.READ, (name.topic_id for name in partitions))
-    answers: Answers = {}
+    responses: Responses = {}
     led: dict[TopicPartition, LedPartition] = {}
     for name in partitions:
         topic = image.topic_by_id(name.topic_id)
         if topic is None:
-            answers[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_ID)
+            responses[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_ID)
         elif name.topic_id in denied:
-            answers[name] = failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            responses[name] = failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif name.partition not in topic.partitions:
-            answers[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            responses[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         elif request.max_records:
             found = shares.partitions.led(SharePartitionKey(group_id, *name), settings)
             if isinstance(found, LedPartition):
@@ -186,21 +186,21 @@ async def _fetch(
                     session.unverified.discard(name)
                     shares.partitions.verify(found)
             else:
-                answers[name] = failed(name, found)
+                responses[name] = failed(name, found)
     if not led or request.max_records < 0 or request.max_bytes <= 0:
-        return answers, 0
+        return responses, 0
     read = ShareRead(ctx, request, session, led, reads_committed=settings.reads_committed)
-    return answers | await read.answers(), read.wait_ms
+    return responses | await read.responses(), read.wait_ms
 
 
 def _by_topic(
-    ctx: RequestContext, answers: Answers, results: dict[TopicPartition, Outcome]
+    ctx: RequestContext, responses: Responses, results: dict[TopicPartition, Outcome]
 ) -> tuple[list[api.ShareFetchableTopicResponse], list[api.NodeEndpoint]]:
     """Return the results of fetches and acknowledgements by topic, with the leaders of partitions led elsewhere."""
     topics: dict[bytes, list[api.PartitionData]] = {}
     leaders: dict[int, api.NodeEndpoint] = {}
-    for name in answers | results:
-        data = answers.get(name) or failed(name, ErrorCode.NONE)
+    for name in responses | results:
+        data = responses.get(name) or failed(name, ErrorCode.NONE)
         outcome = results.get(name)
         if outcome is not None:
             data = msgspec.structs.replace(
@@ -210,8 +210,8 @@ def _by_topic(
             leader = current_leader(ctx, *name, leaders, api)
             data = msgspec.structs.replace(data, current_leader=leader)
         topics.setdefault(name.topic_id, []).append(data)
-    responses = [
+    by_topic = [
         api.ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
         for topic_id, partitions in topics.items()
     ]
-    return responses, list(leaders.values())
+    return by_topic, list(leaders.values())

@@ -213,9 +213,7 @@ class ShareStateCoordinator:
             try:
                 await self._prune(shard)
             except (PersisterError, LogError, CorruptRecords) as error:
-                log.warning(
-                    "Cannot prune a partition: %s. partition=%s-%d", error, SHARE_GROUP_STATE, shard.number
-                )
+                log.warning("Cannot prune %s-%d: %s", SHARE_GROUP_STATE, shard.number, error)
         self.prune_count += 1
 
     async def _prune(self, shard: Shard) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.records.batch import advance_sequence
 from penstock.spark.sink.columns import Rows
+from penstock.spark.sink.decision import Producer
 from penstock.spark.sink.errors import RowError
 from penstock.spark.sink.partitioner import Int32s, Partitioner
 from penstock.spark.sink.records import BatchRecords
@@ -31,7 +32,7 @@ class Accumulator:
     def __init__(
         self,
         settings: SinkSettings,
-        producer: tuple[int, int],
+        producer: Producer,
         *,
         is_transactional: bool,
         partition_count: Callable[[str], int],

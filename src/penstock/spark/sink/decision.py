@@ -2,9 +2,9 @@
 
 A decision is committed as offsets of the query's group, for the topic `__penstock_sinks`: the offset is the batch, the
 metadata of partition 0, 1, 2... is the text below, cut into pieces of at most 4096 characters (Kafka's
-`offset.metadata.max.bytes`). A piece whose offset is another batch is what an earlier, longer decision left behind.
+`offset.metadata.max.bytes`). Ignore pieces with the offset of another batch: an earlier, longer decision left them.
 
-That a decision has been applied is committed too, for the partition after the pieces: batch and run id.
+When a decision has been applied, its batch and run id are committed for the partition after the pieces.
 
     text     "1 <number of pieces> <base64 of the deflated body>"
     body     length and UTF-8 bytes of the run id
@@ -13,7 +13,7 @@ That a decision has been applied is committed too, for the partition after the p
     integer  zigzag varint; within a column each value is the difference from the one before
 
 Members are the transactions to commit. Idle are ids whose tasks finished without one. Only the next batch of the same
-run uses both again. The id of a lost task is in neither, and is never used again.
+run uses both again. The id of a lost task is in neither list, and is never used again.
 """
 
 import base64
@@ -37,12 +37,21 @@ _PIECE_CHARACTERS: Final = 4096
 _FORMAT: Final = "1"
 
 
+class Producer(NamedTuple):
+    producer_id: int
+    epoch: int
+
+
 class Member(NamedTuple):
     """A transaction: the number in its transactional id, and its producer."""
 
     number: int
     producer_id: int
     epoch: int
+
+    @property
+    def producer(self) -> Producer:
+        return Producer(self.producer_id, self.epoch)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +67,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         return (*(member.number for member in self.members), *self.idle)
 
 
-def choose_number(task: Task, last: Decision | None) -> int:
+def choose_id_number(task: Task, last: Decision | None) -> int:
     """Return the number of the transactional id that a task writes with.
 
     Brokers keep ids for a week, so a stream must not use new ones for every batch. A first attempt takes the reusable
@@ -101,8 +110,8 @@ def encode_pieces(decision: Decision) -> list[str]:
         if len(text) <= count * _PIECE_CHARACTERS:
             return [text[i : i + _PIECE_CHARACTERS] for i in range(0, len(text), _PIECE_CHARACTERS)]
     raise DecisionTooLarge(
-        f"batch {decision.batch_id} was written by {len(decision.members)} tasks, more than a batch can have that is "
-        f"written exactly once: write fewer partitions, for instance with coalesce(1000)"
+        f"batch {decision.batch_id} has {len(decision.members)} tasks, too many to commit exactly once: "
+        f"write fewer partitions, for instance with coalesce(1000)"
     )
 
 

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from penstock.spark.sink.decision import Decision, Member, choose_number, decide
+from penstock.spark.sink.decision import Decision, Member, Producer, choose_id_number, decide
 from penstock.spark.sink.errors import Fenced, PartialCommit, TransactionLost
 from penstock.spark.sink.identity import Run, Task
 
@@ -29,13 +29,13 @@ _COMMIT_ATTEMPTS_MAX = 20  # this many drivers of the same query would have to s
 class Transactions(Protocol):
     """The interface to brokers. Implementations retry; an exception is final."""
 
-    def begin(self, transactional_id: str) -> tuple[int, int]:
+    def begin(self, transactional_id: str) -> Producer:
         """Take over an id; return producer id and epoch. Aborts its open transaction and fences its producer."""
 
     def last_decision(self, query_id: str, *, is_stable: bool) -> Decision | None:
         """Return the last committed decision; with `is_stable`, wait for a decision that is being committed."""
 
-    def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
+    def record(self, query_id: str, producer: Producer, decision: Decision) -> None:
         """Commit a decision as the driver that `begin` made. Raises `Fenced` when there is a newer driver."""
 
     def mark_applied(self, query_id: str, decision: Decision) -> None:
@@ -67,7 +67,7 @@ def claim_transactional_id(transactions: Transactions, task: Task) -> int | None
     last = transactions.last_decision(task.run.query_id, is_stable=False)
     if last is not None and last.batch_id >= task.batch_id:
         return None
-    return choose_number(task, last)
+    return choose_id_number(task, last)
 
 
 def commit(transactions: Transactions, written: WrittenBatch) -> None:

@@ -11,6 +11,7 @@ from penstock.protocol.compression import Codec, compress
 from penstock.protocol.records.batch import HEADER_SIZE, NO_LEADER_EPOCH, TRANSACTIONAL_FLAG
 from penstock.protocol.records.builder import assemble_batch, encode_record, encode_varint
 from penstock.spark.sink.columns import Headers
+from penstock.spark.sink.decision import Producer
 
 _TABLE_SIZE: Final = 1 << 13
 _VARINTS: Final = [encode_varint(value) for value in range(_TABLE_SIZE)]
@@ -74,7 +75,7 @@ class BatchRecords:
         *,
         codec: Codec,
         level: int | None,
-        producer: tuple[int, int],
+        producer: Producer,
         base_sequence: int,
         is_transactional: bool,
     ) -> bytes:
@@ -87,8 +88,8 @@ class BatchRecords:
             last_offset_delta=len(self._parts) - 1,
             base_timestamp=self._base_timestamp,
             max_timestamp=self._max_timestamp,
-            producer_id=producer[0],
-            producer_epoch=producer[1],
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
             base_sequence=base_sequence,
             record_count=len(self._parts),
         )

@@ -13,6 +13,7 @@ from penstock.protocol.errors import is_retriable
 from penstock.protocol.messages import init_producer_id, metadata
 from penstock.spark.sink.accumulator import Accumulator, SealedBatch
 from penstock.spark.sink.columns import rows_of
+from penstock.spark.sink.decision import Producer
 from penstock.spark.sink.errors import WriteRefused
 from penstock.spark.sink.sender import Sender
 from penstock.spark.sink.settings import SinkSettings
@@ -42,7 +43,7 @@ class TaskWriter:
         self._transactions = BrokerTransactions(cluster, timeout_ms=settings.transaction_timeout_ms)
         self._partition_counts: dict[str, int] = {}
         self._added_partitions: set[TopicPartition] = set()
-        self.producer: tuple[int, int] | None = None
+        self.producer: Producer | None = None
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Write all rows; return when they are stored. A task without rows has no transaction."""
@@ -87,8 +88,8 @@ class TaskWriter:
             request = init_producer_id.InitProducerIdRequest(
                 transactional_id=None, transaction_timeout_ms=60_000
             )
-            answer = self._cluster.request(ANY, request)
-            self.producer = (answer.producer_id, answer.producer_epoch)
+            response = self._cluster.request(ANY, request)
+            self.producer = Producer(response.producer_id, response.producer_epoch)
         else:
             self.producer = self._transactions.begin(self._transactional_id)
         return Accumulator(

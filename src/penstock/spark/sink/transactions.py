@@ -1,4 +1,4 @@
-"""The requests for transactions, for `exactly_once` and for the tasks that write.
+"""Sends the transaction requests of the driver (`exactly_once`) and of the writing tasks.
 
 Uses the first version of the transaction protocol (KIP-98), which every broker knows: partitions are added before they
 are written, a producer's epoch changes when its id is taken over, and ending a transaction that has already ended in
@@ -33,6 +33,7 @@ from penstock.spark.sink.decision import (
     PARTITIONS,
     Decision,
     Member,
+    Producer,
     decode_offsets,
     encode_pieces,
 )
@@ -40,12 +41,13 @@ from penstock.spark.sink.errors import Fenced, SinkError
 from penstock.spark.sink.identity import Run, driver_id, is_task_of_query
 
 TIMEOUT_MS_DEFAULT: Final = 900_000  # the brokers' default of transaction.max.timeout.ms
-_TIMEOUT_MS_LEAST: Final = 1_000
+_TIMEOUT_MS_MIN: Final = 1_000
 _ONGOING: Final = "Ongoing"
 # Requests in flight to one broker: few enough to fit, with their responses, into the buffers of a socket.
 _IN_FLIGHT_MAX: Final = 100
 
-# The last versions before transaction version 2 (KIP-890), in which ending changes epochs; of offsets, those by name.
+# The last versions before transaction version 2 (KIP-890), in which the end of a transaction changes the epoch. For
+# offset requests: the last versions with topic names instead of ids.
 _VERSIONS: Final = {
     init_producer_id.API_KEY: 5,
     add_partitions_to_txn.API_KEY: 3,
@@ -81,7 +83,7 @@ class BrokerTransactions:
         to = CoordinatorOf(kind, key)
         return self._cluster.request(to, request, error_of=_first_error, version_max=version_max, what=what)
 
-    def begin(self, transactional_id: str) -> tuple[int, int]:
+    def begin(self, transactional_id: str) -> Producer:
         while True:
             request = init_producer_id.InitProducerIdRequest(
                 transactional_id=transactional_id, transaction_timeout_ms=self._timeout_ms
@@ -93,26 +95,24 @@ class BrokerTransactions:
             except BrokerError as error:
                 if error.code != ErrorCode.INVALID_TRANSACTION_TIMEOUT:
                     raise
-                if not self._can_lower_timeout or self._timeout_ms // 2 < _TIMEOUT_MS_LEAST:
+                if not self._can_lower_timeout or self._timeout_ms // 2 < _TIMEOUT_MS_MIN:
                     raise SinkError(
                         f"the broker does not allow transactions of {self._timeout_ms} ms: lower "
                         f"kafka.transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
                     ) from None
                 self._timeout_ms //= 2
             else:
-                return response.producer_id, response.producer_epoch
+                return Producer(response.producer_id, response.producer_epoch)
 
-    def add(
-        self, transactional_id: str, producer: tuple[int, int], partitions: Iterable[TopicPartition]
-    ) -> None:
+    def add(self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]) -> None:
         """Add partitions to a transaction; the first ones open it."""
         topics: dict[str, list[int]] = {}
         for topic, partition in partitions:
             topics.setdefault(topic, []).append(partition)
         request = add_partitions_to_txn.AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=transactional_id,
-            v3_and_below_producer_id=producer[0],
-            v3_and_below_producer_epoch=producer[1],
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.epoch,
             v3_and_below_topics=[
                 add_partitions_to_txn.AddPartitionsToTxnTopic(name=topic, partitions=numbers)
                 for topic, numbers in topics.items()
@@ -124,7 +124,7 @@ class BrokerTransactions:
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
         by_id = _by_transactional_id(run, members)
         responses = self._call_all(
-            {name: _end_request(name, member[1:], commit) for name, member in by_id.items()}
+            {name: _end_request(name, member.producer, commit) for name, member in by_id.items()}
         )
         ended_otherwise = []
         for transactional_id, member in by_id.items():
@@ -143,7 +143,7 @@ class BrokerTransactions:
         for transactional_id, member in by_id.items():
             (state,) = responses[transactional_id].transaction_states
             is_open = state.transaction_state == _ONGOING and not state.error_code
-            if not is_open or (state.producer_id, state.producer_epoch) != member[1:]:
+            if not is_open or (state.producer_id, state.producer_epoch) != member.producer:
                 lost.append(member)
         return lost
 
@@ -229,15 +229,18 @@ class BrokerTransactions:
             }
         )
 
-    def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
-        group = driver_id(query_id)  # which is the driver's transactional id too
+    def record(self, query_id: str, producer: Producer, decision: Decision) -> None:
+        group = driver_id(query_id)  # also the driver's transactional id
         offsets = _decision_request(group, producer, decision.batch_id, encode_pieces(decision))
         what = f"deciding batch {decision.batch_id} of query {query_id}"
         if not self._cluster.topics([DECISIONS_TOPIC]):
             # It stays empty, but brokers accept offsets only for partitions that exist.
             self._cluster.create_topic(DECISIONS_TOPIC, partitions=PARTITIONS)
         add = add_offsets_to_txn.AddOffsetsToTxnRequest(
-            transactional_id=group, producer_id=producer[0], producer_epoch=producer[1], group_id=group
+            transactional_id=group,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            group_id=group,
         )
         try:
             self._call(TRANSACTION, group, add, what)
@@ -265,17 +268,17 @@ def _by_transactional_id(run: Run, members: Sequence[Member]) -> dict[str, Membe
     return {run.transactional_id(member.number): member for member in members}
 
 
-def _end_request(transactional_id: str, producer: tuple[int, int], commit: bool) -> end_txn.EndTxnRequest:
+def _end_request(transactional_id: str, producer: Producer, commit: bool) -> end_txn.EndTxnRequest:
     return end_txn.EndTxnRequest(
         transactional_id=transactional_id,
-        producer_id=producer[0],
-        producer_epoch=producer[1],
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
         committed=commit,
     )
 
 
 def _decision_request(
-    group: str, producer: tuple[int, int], batch_id: int, pieces: Sequence[str]
+    group: str, producer: Producer, batch_id: int, pieces: Sequence[str]
 ) -> txn_offset_commit.TxnOffsetCommitRequest:
     partitions = [
         txn_offset_commit.TxnOffsetCommitRequestPartition(
@@ -287,8 +290,8 @@ def _decision_request(
     return txn_offset_commit.TxnOffsetCommitRequest(
         transactional_id=group,
         group_id=group,
-        producer_id=producer[0],
-        producer_epoch=producer[1],
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
         topics=[topic],
     )
 

@@ -27,7 +27,7 @@ from penstock.events import now_ms
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
-from penstock.spark.sink.decision import Member
+from penstock.spark.sink.decision import Member, Producer
 from penstock.spark.sink.errors import SinkError, TransactionLost
 from penstock.spark.sink.exactly_once import WrittenBatch
 from penstock.spark.sink.identity import Run, streaming_task
@@ -64,7 +64,7 @@ class TaskCommitMessage(WriterCommitMessage):
 
     run: Run | None = None
     number: int = -1
-    producer: tuple[int, int] | None = None
+    producer: Producer | None = None
 
 
 class StreamWriter(DataSourceStreamArrowWriter):

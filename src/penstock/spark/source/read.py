@@ -193,6 +193,9 @@ def _skip_lost_records(
         raise DataLoss([f"{failure}: it starts at {earliest} now"]) from failure
     next_offset = earliest if earliest > offset else wanted.end
     _log.warning(
-        "Skipped deleted records. partition=%s from_offset=%d to_offset=%d", wanted.tp, offset, next_offset
+        "Skipped records that the broker does not have any more. partition=%s from_offset=%d to_offset=%d",
+        wanted.tp,
+        offset,
+        next_offset,
     )
     return next_offset

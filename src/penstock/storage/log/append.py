@@ -22,7 +22,13 @@ from penstock.protocol.records.batch import (
     iter_batches,
 )
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.protocol.records.rules import CheckElsewhere, InvalidBatch, Rewrite, ValidationRules, rules_for
+from penstock.protocol.records.rules import (
+    InvalidBatch,
+    Rewrite,
+    TooLargeForEventLoop,
+    ValidationRules,
+    rules_for,
+)
 from penstock.protocol.records.validation import rewrite_batch, validate_batch
 from penstock.storage.errors import AppendRejected, LogError
 from penstock.storage.files import Buffer
@@ -34,7 +40,7 @@ from penstock.storage.producers.transaction_permit import TransactionPermit
 from penstock.storage.storable_batch import StorableBatch
 
 _AS_IT_IS = Rewrite.NONE  # in Python 3.11 it takes a call to get a member of an enum
-HERE_BYTES_MAX = 2 * 1024 * 1024
+EVENT_LOOP_BYTES_MAX = 2 * 1024 * 1024
 """Larger batches of clients are checked on a thread: the loop is held for some milliseconds."""
 
 
@@ -63,7 +69,7 @@ class Checked:
 class Appender:
     """Appends to one log as its leader, by its topic's current settings."""
 
-    __slots__ = ("_config", "_rules", "_rules_here", "log")
+    __slots__ = ("_config", "_event_loop_rules", "_rules", "log")
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -72,7 +78,9 @@ class Appender:
     def _take_settings(self) -> None:
         self._config = self.log.config
         self._rules = rules_for(self._config)
-        self._rules_here = msgspec.structs.replace(self._rules, elsewhere_above_bytes=HERE_BYTES_MAX)
+        self._event_loop_rules = msgspec.structs.replace(
+            self._rules, event_loop_bytes_max=EVENT_LOOP_BYTES_MAX
+        )
 
     def _current_rules(self) -> ValidationRules:
         if self._config is not self.log.config:
@@ -84,18 +92,18 @@ class Appender:
     ) -> list[StorableBatch]:
         """Check records for `append_each`: one batch from a client. Raises `AppendRejected`.
 
-        A client's batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and pass its
-        result as `checked`.
+        A client's batch that takes long to check raises `TooLargeForEventLoop`: run `checking` on a thread, and pass
+        its result as `checked`.
         """
         if self._config is not self.log.config:
             self._take_settings()
         if checked is not None:
             if checked.rules is not self._rules:  # the topic's settings changed meanwhile
-                raise CheckElsewhere
+                raise TooLargeForEventLoop
             return checked.batches
         if not is_from_client:
             return prepare_own(records, self._rules, now_ms)
-        return [prepare_produced(records, self._rules_here, now_ms)]
+        return [prepare_produced(records, self._event_loop_rules, now_ms)]
 
     def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
         """A function that checks a client's batch of any size; call it where blocking is allowed."""
@@ -215,8 +223,8 @@ def prepare_produced(
 ) -> StorableBatch:
     """Validate a batch appended by the leader.
 
-    Its data is writable and its offset is not assigned yet. Raises `AppendRejected`, or `CheckElsewhere` where the
-    rules say so.
+    Its data is writable and its offset is not assigned yet. Raises `AppendRejected`, or `TooLargeForEventLoop` where
+    the rules say so.
     """
     try:
         validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)

@@ -16,7 +16,7 @@ from penstock.storage.producers.state import ProducerStates
 class TransactionPermit(Protocol):
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch in which the batch was let in: another leader may have ended the transaction since."""
+        """The leader epoch in which the batch was admitted: another leader may have ended the transaction since."""
         ...
 
     def is_valid(self, producers: ProducerStates) -> bool:

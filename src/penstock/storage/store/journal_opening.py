@@ -57,6 +57,8 @@ def open_journal(
                 error,
             ) from error
         _log.warning(
-            "Cannot use the journal in %s (%s): partitions are synced individually", directory, error.strerror
+            "Cannot use the journal in %s (%s): each partition is synced individually, which is slower",
+            directory,
+            error.strerror,
         )
         return None

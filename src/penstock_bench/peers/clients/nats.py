@@ -97,20 +97,20 @@ class NatsClient(Client):
         pending = max(1, min(_PENDING_MESSAGES, _PENDING_BYTES // len(payload)))
         publish = self._connection.jetstream(publish_async_max_pending=pending).publish_async
         name = self.where.stream
-        answers: list[asyncio.Future[Any]] = []
+        responses: list[asyncio.Future[Any]] = []
         end = time.perf_counter() + duration_s
-        while (not count or len(answers) < count) and time.perf_counter() < end:
-            answers.append(await publish(name, payload, wait_stall=_WAIT_S))
-        await asyncio.wait_for(asyncio.gather(*answers), _WAIT_S)
-        return len(answers)
+        while (not count or len(responses) < count) and time.perf_counter() < end:
+            responses.append(await publish(name, payload, wait_stall=_WAIT_S))
+        await asyncio.wait_for(asyncio.gather(*responses), _WAIT_S)
+        return len(responses)
 
     async def _publish_paced(self, size_bytes: int, count: int, interval_s: float) -> None:
         name, publish = self.where.stream, self._stream.publish_async
         began = time.perf_counter()
-        answers = []
+        responses = []
         for number in range(count):
             due = began + number * interval_s
             if (early := due - time.perf_counter()) > 0:
                 await asyncio.sleep(early)
-            answers.append(await publish(name, stamped(due, size_bytes), wait_stall=_WAIT_S))
-        await asyncio.wait_for(asyncio.gather(*answers), _WAIT_S)
+            responses.append(await publish(name, stamped(due, size_bytes), wait_stall=_WAIT_S))
+        await asyncio.wait_for(asyncio.gather(*responses), _WAIT_S)

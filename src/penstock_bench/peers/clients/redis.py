@@ -78,10 +78,10 @@ class RedisClient(Client):
     def read(self, count: int) -> Iterator[list[bytes]]:
         left = count
         while left:
-            answer = self._read_some(min(_READ_MAX, left))
-            if not answer:
+            response = self._read_some(min(_READ_MAX, left))
+            if not response:
                 raise NotDelivered(f"{left} messages of {count} did not arrive")
-            entries = answer[0][1]
+            entries = response[0][1]
             self._last = entries[-1][0]
             left -= len(entries)
             yield [fields[_FIELD] for _, fields in entries]

@@ -6,7 +6,7 @@ from penstock_bench.context import Bench
 from penstock_bench.figures import quantile
 from penstock_bench.load_generator import Load
 from penstock_bench.peers.agents import agents, bulk, lone, outage, run
-from penstock_bench.peers.targets import CLUSTER_TARGETS, SYNCED, Target, equals
+from penstock_bench.peers.targets import CLUSTER_TARGETS, SYNCED, Target, comparable_pairs
 from penstock_bench.peers.tasks import Outcome, Where
 from penstock_bench.peers.wire import wire_load
 
@@ -43,7 +43,7 @@ def publish(bench: Bench) -> None:
             board.add(f"{what}, CPU", used.cpu_s / count * 1e6, "µs/message", target)
 
         bench.compare(what, measure, targets, count=sizes.publishers if what == _MANY else 1, warm_up=True)
-        board.compare(what, *equals(targets))
+        board.compare(what, *comparable_pairs(targets))
 
 
 # -- (C) the node that leads a stream is killed under a publisher
@@ -72,4 +72,4 @@ def fail_over(bench: Bench) -> None:
         bench.board.add(_GAP, outcome.latencies_s[0], "s", target)
 
     bench.compare("leader killed", measure, targets)
-    bench.board.compare(_GAP, *equals(targets))
+    bench.board.compare(_GAP, *comparable_pairs(targets))

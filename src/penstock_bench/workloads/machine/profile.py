@@ -123,8 +123,8 @@ def layer_of(function: str) -> str:
 
 def _lag_p99_s(admin_port: int) -> float:
     """Return the upper bound of the histogram bucket with the 99th percentile."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{admin_port}/metrics", timeout=30) as answer:
-        text = answer.read().decode()
+    with urllib.request.urlopen(f"http://127.0.0.1:{admin_port}/metrics", timeout=30) as response:
+        text = response.read().decode()
     buckets = [(float(bound), int(count)) for bound, count in _LAG_BUCKET.findall(text)]
     total = buckets[-1][1]
     return next(bound for bound, count in buckets if count >= 0.99 * total)

@@ -136,10 +136,10 @@ class RawTransactions:
         )
         while True:
             self._client.request(find_coordinator.API_KEY, _FIND_VERSION, find)
-            answer = self._client.request(init_producer_id.API_KEY, _INIT_VERSION, init)
-            if answer.error_code not in _NOT_YET or time.monotonic() > deadline:
-                _check(answer.error_code, "a producer id")
-                return answer.producer_id, answer.producer_epoch
+            response = self._client.request(init_producer_id.API_KEY, _INIT_VERSION, init)
+            if response.error_code not in _NOT_YET or time.monotonic() > deadline:
+                _check(response.error_code, "a producer id")
+                return response.producer_id, response.producer_epoch
             time.sleep(_RETRY_S)
 
     def write(self) -> None:
@@ -154,8 +154,8 @@ class RawTransactions:
         added = self._client.request(add_partitions_to_txn.API_KEY, _ADD_VERSION, add)
         for result in added.results_by_topic_v3_and_below[0].results_by_partition:
             _check(result.partition_error_code, "adding a partition")
-        answer = self._client.request(produce.API_KEY, _PRODUCE_VERSION, self._produce_request())
-        for partition in answer.responses[0].partition_responses:
+        response = self._client.request(produce.API_KEY, _PRODUCE_VERSION, self._produce_request())
+        for partition in response.responses[0].partition_responses:
             _check(partition.error_code, "a transactional produce")
         self._count += 1
 

@@ -68,8 +68,8 @@ class Admin:
                 for each, value in {"min_insync_replicas": "2", **settings}.items()
             ],
         }
-        answer = await self._ask(_CREATE_TOPICS, topics=[topic])
-        is_created = answer is not None and answer.topics[0].error_code in (
+        response = await self._ask(_CREATE_TOPICS, topics=[topic])
+        is_created = response is not None and response.topics[0].error_code in (
             ErrorCode.NONE,
             ErrorCode.TOPIC_ALREADY_EXISTS,  # an earlier try, whose answer was lost
         )
@@ -107,8 +107,8 @@ class Admin:
     async def delete(self, name: str) -> bool:
         """Delete a topic; return whether that was acknowledged."""
         self.client.history.metadata.on_delete_sent(name)
-        answer = await self._ask(_DELETE_TOPICS, topic_names=[name])
-        is_deleted = answer is not None and answer.responses[0].error_code == ErrorCode.NONE
+        response = await self._ask(_DELETE_TOPICS, topic_names=[name])
+        is_deleted = response is not None and response.responses[0].error_code == ErrorCode.NONE
         if is_deleted:
             self.client.history.metadata.on_deleted(name)
         return is_deleted
@@ -119,10 +119,10 @@ class Admin:
         name = self.client.random.choice(self._names)
         metadata = self.client.history.metadata
         count = min(metadata.topics.get(name, 1) + 1, _PARTITIONS_MAX)
-        answer = await self._ask(
+        response = await self._ask(
             _CREATE_PARTITIONS, topics=[{"name": name, "count": count, "assignments": None}]
         )
-        is_done = answer is not None and answer.results[0].error_code == ErrorCode.NONE
+        is_done = response is not None and response.results[0].error_code == ErrorCode.NONE
         if is_done:
             metadata.on_created(name, count)
         return is_done
@@ -150,8 +150,8 @@ class Admin:
             }
             for name in dict.fromkeys(topic for topic, _ in replicas)
         ]
-        answer = await self._ask(_REASSIGN, topics=topics)
-        return answer is not None and answer.error_code == ErrorCode.NONE
+        response = await self._ask(_REASSIGN, topics=topics)
+        return response is not None and response.error_code == ErrorCode.NONE
 
     async def move_leaders(self, replicas: Mapping[PartitionName, Sequence[int]], node_id: int) -> bool:
         """Make a node the preferred leader of partitions, and elect it where it is in sync."""
@@ -175,8 +175,8 @@ class Admin:
             {"topic": name, "partitions": [number for topic, number in partitions if topic == name]}
             for name in dict.fromkeys(topic for topic, _ in partitions)
         ]
-        answer = await self._ask(_ELECT_LEADERS, election_type=kind, topic_partitions=wanted)
-        return answer is not None and answer.error_code == ErrorCode.NONE
+        response = await self._ask(_ELECT_LEADERS, election_type=kind, topic_partitions=wanted)
+        return response is not None and response.error_code == ErrorCode.NONE
 
     async def _ask(self, api: Api, **fields: Any) -> Any | None:
         try:

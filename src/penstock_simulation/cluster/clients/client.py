@@ -76,10 +76,10 @@ class Client:
 
     async def call(self, address: Address, api: Api, request: Any) -> Any:
         """Send a request to one node. Raises `NoAnswer`."""
-        (answer,) = await self.call_all(address, api, [request])
-        if isinstance(answer, NoAnswer):
-            raise answer
-        return answer
+        (response,) = await self.call_all(address, api, [request])
+        if isinstance(response, NoAnswer):
+            raise response
+        return response
 
     async def call_all(self, address: Address, api: Api, requests: Sequence[Any]) -> list[Any | NoAnswer]:
         """Pipeline requests on one connection; return their answers in order, `NoAnswer` for missing ones."""
@@ -94,12 +94,12 @@ class Client:
                 await asyncio.gather(*sent, return_exceptions=True)
         except (OSError, ProtocolError, TimeoutError) as error:
             failure = error
-        answers = [_answer(each, failure) for each in sent] or [_no_answer(failure) for _ in requests]
-        if isinstance(answers[-1], NoAnswer):
+        responses = [_answer(each, failure) for each in sent] or [_no_answer(failure) for _ in requests]
+        if isinstance(responses[-1], NoAnswer):
             lost = self._connections.pop(address, None)
             if lost is not None:
                 lost.abort()
-        return answers
+        return responses
 
     async def find(self, partition: PartitionName) -> PartitionInfo:
         """Return recent metadata of a partition. Raises `NoAnswer`."""
@@ -110,14 +110,14 @@ class Client:
         return known
 
     async def _look_up(self, partition: PartitionName) -> PartitionInfo:
-        answer = await self.ask_any(
+        response = await self.ask_any(
             _METADATA, topics=[{"name": partition[0]}], allow_auto_topic_creation=False
         )
-        nodes = {each.node_id: (each.host, each.port) for each in answer.brokers}
-        for each in answer.topics[0].partitions:
+        nodes = {each.node_id: (each.host, each.port) for each in response.brokers}
+        for each in response.topics[0].partitions:
             if each.partition_index == partition[1]:
                 replicas = {node: nodes[node] for node in each.replica_nodes if node in nodes}
-                return PartitionInfo(answer.topics[0].topic_id, nodes.get(each.leader_id), replicas)
+                return PartitionInfo(response.topics[0].topic_id, nodes.get(each.leader_id), replicas)
         raise NoAnswer(f"{partition} is unknown")
 
     async def leader_of(self, partition: PartitionName) -> Address:
@@ -129,9 +129,9 @@ class Client:
 
     async def coordinator_of(self, name: str, kind: int) -> Address:
         """Return the address of a coordinator. Raises `NoAnswer`."""
-        answer = await self.ask_any(_FIND_COORDINATOR, key=name, key_type=kind)
-        check_error(answer.error_code)
-        return (answer.host, answer.port)
+        response = await self.ask_any(_FIND_COORDINATOR, key=name, key_type=kind)
+        check_error(response.error_code)
+        return (response.host, response.port)
 
     async def back_off(self) -> None:
         await asyncio.sleep(self.random.uniform(0.01, _BACKOFF_S_MAX))

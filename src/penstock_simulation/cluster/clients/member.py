@@ -56,21 +56,21 @@ class Member:
         sent_s = self._client.now_s
         coordinator = await self._coordinator.address()
         owned = [{"topic_id": self._topic_id, "partitions": sorted(self.positions)}] if self.positions else []
-        answer = await self._ask_heartbeat(
+        response = await self._ask_heartbeat(
             self._epoch,
             rebalance_timeout_ms=self._rebalance_ms,
             subscribed_topic_names=[self._topic],
             topic_partitions=owned,
         )
-        if answer.error_code in FENCED:
+        if response.error_code in FENCED:
             self._release(set(self.positions))
             self._epoch = JOIN_EPOCH
             return
-        check_error(answer.error_code)
-        self._epoch = answer.member_epoch
+        check_error(response.error_code)
+        self._epoch = response.member_epoch
         self._checker.on_heartbeat(self.member_id, sent_s, coordinator[0])
-        if answer.assignment is not None:
-            topics = answer.assignment.topic_partitions
+        if response.assignment is not None:
+            topics = response.assignment.topic_partitions
             await self._on_assignment({number for each in topics for number in each.partitions})
 
     async def _ask_heartbeat(self, epoch: int, **fields: Any) -> Any:
@@ -139,14 +139,14 @@ class Member:
         self._checker.on_commit_sent(partition, offset, sent_s)
         coordinator = await self._coordinator.address()
         wanted = {"partition_index": partition[1], "committed_offset": offset}
-        answer = await self._coordinator.ask(
+        response = await self._coordinator.ask(
             _COMMIT,
             group_id=self._group,
             generation_id_or_member_epoch=self._epoch,
             member_id=self.member_id,
             topics=[{"name": partition[0], "partitions": [wanted]}],
         )
-        code = ErrorCode(answer.topics[0].partitions[0].error_code)
+        code = ErrorCode(response.topics[0].partitions[0].error_code)
         if code is ErrorCode.NONE:
             self._committed[partition[1]] = offset
             self._checker.on_committed(partition, offset, sent_s, coordinator[0])

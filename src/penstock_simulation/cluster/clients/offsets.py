@@ -113,10 +113,10 @@ class OffsetCommitter(GroupOffsets):
             )
         coordinator = await self._coordinator.address()
         checker.on_send(number, sent_s)
-        answer = await self._coordinator.ask(_COMMIT, group_id=self.group, topics=topics)
+        response = await self._coordinator.ask(_COMMIT, group_id=self.group, topics=topics)
         codes = {
             (topic.name, each.partition_index): ErrorCode(each.error_code)
-            for topic in answer.topics
+            for topic in response.topics
             for each in topic.partitions
         }
         checker.on_answer(number, codes, coordinator[0])

@@ -18,7 +18,7 @@ from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import produce
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.append import EVENT_LOOP_BYTES_MAX
 from penstock_simulation.cluster.clients.client import Address, Client, NoAnswer
 from penstock_simulation.cluster.values import PartitionName
 
@@ -27,7 +27,7 @@ _ALL_IN_SYNC, _LEADER_ONLY = -1, 1
 _LARGE_CHANCE = 0.05
 _PIPELINE_CHANCE = 0.25
 _IN_FLIGHT_MAX = 3
-_PADDING = bytes(HERE_BYTES_MAX + 1)
+_PADDING = bytes(EVENT_LOOP_BYTES_MAX + 1)
 _FAST = 1  # a level of zstd
 _INTERVAL_S = 0.2
 _TWICE_CHANCE = 0.2
@@ -144,16 +144,16 @@ class Producer:
             self._client.history.records.on_acknowledged(self._partition, offset + number, value)
 
     async def _init_producer_id(self) -> bool:
-        answer = await self._client.ask_any(
+        response = await self._client.ask_any(
             INIT_PRODUCER_ID,
             transactional_id=None,
             transaction_timeout_ms=60_000,
             producer_id=-1,
             producer_epoch=-1,
         )
-        if answer.error_code != ErrorCode.NONE:
+        if response.error_code != ErrorCode.NONE:
             return False
-        self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
+        self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
         return True
 
     async def _try(self, batches: Sequence[bytes], *, is_first: bool) -> list[int]:
@@ -166,8 +166,8 @@ class Producer:
             return []
         copies = self._copies()
         requests = [produce_request(self._partition, each) for each in batches for _ in range(copies)]
-        answers = await self._client.call_all(self._leader, PRODUCE, requests)
-        results = [produce_result(each) for each in answers]
+        responses = await self._client.call_all(self._leader, PRODUCE, requests)
+        results = [produce_result(each) for each in responses]
         if self._is_idempotent and is_first:
             self._client.history.records.on_pipelined(self._partition, [code for code, _ in results])
         offsets = []

@@ -41,7 +41,7 @@ async def fetch(
     """Return the only partition of a Fetch response. Raises `NoAnswer`."""
     topic, number = partition
     wanted = {"partition": number, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
-    answer = await client.ask(
+    response = await client.ask(
         address,
         _FETCH,
         max_wait_ms=500,
@@ -50,7 +50,7 @@ async def fetch(
         topics=[{"topic": topic, "partitions": [wanted]}],
         rack_id=rack,
     )
-    return answer.responses[0].partitions[0]
+    return response.responses[0].partitions[0]
 
 
 class Reader:

@@ -32,10 +32,10 @@ async def list_offset(
     """Return the first or the next offset of a log. Raises `NoAnswer`."""
     topic, number = partition
     wanted = {"name": topic, "partitions": [{"partition_index": number, "timestamp": timestamp}]}
-    answer = await client.ask(
+    response = await client.ask(
         leader, _LIST_OFFSETS, replica_id=-1, isolation_level=int(is_committed_only), topics=[wanted]
     )
-    data = answer.topics[0].partitions[0]
+    data = response.topics[0].partitions[0]
     check_error(data.error_code)
     offset: int = data.offset
     return offset
@@ -45,8 +45,8 @@ async def delete_records(client: Client, leader: Address, partition: PartitionNa
     """Delete all records before an offset, -1 for all committed ones; return whether. Raises `NoAnswer`."""
     topic, number = partition
     wanted = {"name": topic, "partitions": [{"partition_index": number, "offset": offset}]}
-    answer = await client.ask(leader, _DELETE_RECORDS, topics=[wanted], timeout_ms=_TIMEOUT_MS)
-    return bool(answer.topics[0].partitions[0].error_code == ErrorCode.NONE)
+    response = await client.ask(leader, _DELETE_RECORDS, topics=[wanted], timeout_ms=_TIMEOUT_MS)
+    return bool(response.topics[0].partitions[0].error_code == ErrorCode.NONE)
 
 
 async def alter_configs(
@@ -58,8 +58,8 @@ async def alter_configs(
         for name, value in settings.items()
     ]
     wanted = {"resource_type": kind, "resource_name": resource, "configs": configs}
-    answer = await client.ask_any(_ALTER_CONFIGS, resources=[wanted])
-    return ErrorCode(answer.responses[0].error_code)
+    response = await client.ask_any(_ALTER_CONFIGS, resources=[wanted])
+    return ErrorCode(response.responses[0].error_code)
 
 
 async def fetch_offsets(
@@ -80,8 +80,8 @@ async def fetch_offsets(
     if member is not None:
         version += 1
         wanted |= {"member_id": member[0], "member_epoch": member[1]}
-    answer = await client.ask(coordinator, (key, version), groups=[wanted], require_stable=True)
-    (found,) = answer.groups
+    response = await client.ask(coordinator, (key, version), groups=[wanted], require_stable=True)
+    (found,) = response.groups
     codes = [found.error_code] + [each.error_code for topic in found.topics for each in topic.partitions]
     if any(codes):
         raise NoAnswer(", ".join(ErrorCode(each).name for each in codes if each))

@@ -80,15 +80,15 @@ class ShareMember:
     # -- membership -----------------------------------------------------------------------------------
 
     async def _heartbeat(self) -> None:
-        answer = await self._ask_heartbeat(self._epoch)
-        if answer.error_code in FENCED:
+        response = await self._ask_heartbeat(self._epoch)
+        if response.error_code in FENCED:
             self._epoch = JOIN_EPOCH
             self._assigned.clear()
             return
-        check_error(answer.error_code)
-        self._epoch = answer.member_epoch
-        if answer.assignment is not None:
-            topics = answer.assignment.topic_partitions
+        check_error(response.error_code)
+        self._epoch = response.member_epoch
+        if response.assignment is not None:
+            topics = response.assignment.topic_partitions
             self._assigned = {number for each in topics for number in each.partitions}
 
     async def _ask_heartbeat(self, epoch: int) -> Any:

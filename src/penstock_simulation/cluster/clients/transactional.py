@@ -116,16 +116,16 @@ class TransactionalProducer:
     async def _init_producer_id(self) -> bool:
         """Take a new epoch, which ends the transactions of earlier ones."""
         try:
-            answer = await self._ask_coordinator(
+            response = await self._ask_coordinator(
                 INIT_PRODUCER_ID, transaction_timeout_ms=_TIMEOUT_MS, producer_id=-1, producer_epoch=-1
             )
         except Abandoned:
             return False
-        self._continue_as(answer)
+        self._continue_as(response)
         return True
 
-    def _continue_as(self, answer: Any) -> None:
-        self._producer = ProducerIdentity(answer.producer_id, answer.producer_epoch)
+    def _continue_as(self, response: Any) -> None:
+        self._producer = ProducerIdentity(response.producer_id, response.producer_epoch)
         self._sequences = {}
 
     # -- one transaction ------------------------------------------------------------------------------
@@ -296,8 +296,8 @@ class TransactionalProducer:
             return 0
         self._leaders[partition] = leader
         api = _PRODUCE_V2 if transaction.is_version_2 else PRODUCE
-        answers = await self._write_client.call_all(leader, api, requests)
-        results = [produce_result(each) for each in answers]
+        responses = await self._write_client.call_all(leader, api, requests)
+        results = [produce_result(each) for each in responses]
         if is_first:
             self._client.history.records.on_pipelined(partition, [code for code, _ in results])
         for number, ((code, base_offset), batch) in enumerate(zip(results, batches, strict=False)):
@@ -315,9 +315,9 @@ class TransactionalProducer:
 
     async def _end(self, transaction: _Transaction, *, is_commit: bool) -> None:
         api = _END_V2 if transaction.is_version_2 else _END
-        answer = await self._ask_as(transaction.producer, api, committed=is_commit)
+        response = await self._ask_as(transaction.producer, api, committed=is_commit)
         if transaction.is_version_2:
-            self._continue_as(answer)
+            self._continue_as(response)
 
     async def _ask_as(self, producer: ProducerIdentity, api: Api, **fields: Any) -> Any:
         return await self._ask_coordinator(
@@ -331,13 +331,13 @@ class TransactionalProducer:
         """Return the successful answer of the coordinator. Raises `Abandoned`."""
         for _ in range(TRIES_MAX):
             try:
-                answer = await self._coordinator.ask(api, **fields)
+                response = await self._coordinator.ask(api, **fields)
             except NoAnswer as error:
                 self.last_error = str(error)
             else:
-                code = _error_of(answer)
+                code = _error_of(response)
                 if code is ErrorCode.NONE:
-                    return answer
+                    return response
                 self._on_error(code)
             self._coordinator.forget()
             await self._client.back_off()
@@ -349,10 +349,10 @@ class TransactionalProducer:
             raise Abandoned(code.name)
 
 
-def _error_of(answer: Any) -> ErrorCode:
+def _error_of(response: Any) -> ErrorCode:
     """Return the first error in an answer of a transaction coordinator."""
-    topics = getattr(answer, "results_by_topic_v3_and_below", None)
+    topics = getattr(response, "results_by_topic_v3_and_below", None)
     if topics:
         codes = [each.partition_error_code for topic in topics for each in topic.results_by_partition]
         return ErrorCode(next((code for code in codes if code), 0))
-    return ErrorCode(answer.error_code)
+    return ErrorCode(response.error_code)

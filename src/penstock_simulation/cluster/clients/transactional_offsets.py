@@ -73,11 +73,11 @@ class TransactionalOffsets(GroupOffsets):
         for _ in range(TRIES_MAX):
             try:
                 coordinator = await self._coordinator.address()
-                answer = await self._coordinator.ask(api, **fields)
+                response = await self._coordinator.ask(api, **fields)
             except NoAnswer as failure:
                 error = str(failure)
             else:
-                codes = [each.error_code for topic in answer.topics for each in topic.partitions]
+                codes = [each.error_code for topic in response.topics for each in topic.partitions]
                 code = ErrorCode(next((each for each in codes if each), 0))
                 if code not in RETRIABLE:
                     return code, coordinator

@@ -209,11 +209,11 @@ class ElectionFaults:
     async def _wait(self, condition: Callable[[], bool]) -> bool:
         return await self._context.wait_until(condition, _POLL_S)
 
-    async def _in_time(self, answer: Awaitable[T]) -> T | None:
+    async def _in_time(self, response: Awaitable[T]) -> T | None:
         """Wait for an answer, but stop before the moment passes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_TIMEOUT_S):
-                return await answer
+                return await response
         return None
 
 

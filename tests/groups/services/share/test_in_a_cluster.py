@@ -84,8 +84,8 @@ class Scene:
         answer = await self.ask_coordinator(
             (91, 0), altering.AlterShareGroupOffsetsRequest(group_id=WORKERS, topics=topics)
         )
-        told = [each.error_code for each in answer.responses[0].partitions]
-        assert (answer.error_code, told) == (0, [0, 0, 0]), answer
+        errors = [each.error_code for each in answer.responses[0].partitions]
+        assert (answer.error_code, errors) == (0, [0, 0, 0]), answer
 
     async def lags(self) -> list[int]:
         wanted = describing.DescribeShareGroupOffsetsRequestGroup(group_id=WORKERS, topics=None)

@@ -87,9 +87,9 @@ async def test_the_start_offset_and_the_lag_of_a_group_are_described(
 ) -> None:
     await client.produce(topic, batch(b"a", b"b", b"c"), partition=1)
     answer = await consumer.alter(topic.name, {0: 0, 1: 1, 9: 0})
-    told = one(answer.responses)
-    assert told.topic_id == topic.id
-    assert [code(each.error_code) for each in told.partitions] == [
+    response = one(answer.responses)
+    assert response.topic_id == topic.id
+    assert [code(each.error_code) for each in response.partitions] == [
         "NONE",
         "NONE",
         "UNKNOWN_TOPIC_OR_PARTITION",

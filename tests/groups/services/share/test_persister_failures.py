@@ -198,8 +198,8 @@ async def test_a_refused_change_or_deletion_of_offsets_returns_the_coordinators_
     await consumer.alter(topic.name, {0: 5})
     persister.refuses = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    told = one(one((await consumer.alter(topic.name, {0: 7})).responses).partitions)
-    assert code(told.error_code) == "COORDINATOR_NOT_AVAILABLE"
+    result = one(one((await consumer.alter(topic.name, {0: 7})).responses).partitions)
+    assert code(result.error_code) == "COORDINATOR_NOT_AVAILABLE"
     told_topic = one((await consumer.delete_offsets(topic.name)).responses)
     assert code(told_topic.error_code) == "COORDINATOR_NOT_AVAILABLE"
 

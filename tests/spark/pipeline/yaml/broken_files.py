@@ -246,7 +246,7 @@ BROKEN = [
     ),
     (
         output("mode: append").replace("out:\n", "out:  #!\n"),
-        "needs exactly one of `topic`, `table` or `console`",
+        "needs exactly one of `topic`, `table`",
     ),
     (output("topic: a", "table: b  #!"), "has `topic` and `table`: keep exactly one of"),
     (output("topic: a b  #!"), "`a b` is not a topic name"),

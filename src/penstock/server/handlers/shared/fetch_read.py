@@ -41,7 +41,7 @@ def bytes_max(ctx: RequestContext, wanted_bytes: int) -> int:
     return min(
         wanted_bytes,
         broker.config[FETCH_MAX_BYTES],
-        broker.memory.left_for_answers(broker.clock.monotonic_ms()),
+        broker.memory.fetch_bytes_max(broker.clock.monotonic_ms()),
         ctx.peer.turns.bytes_max,
     )
 
@@ -180,7 +180,7 @@ class FetchRead:
     def _take(self, result: PartitionData) -> None:
         size = len(result.records or b"")
         if size >= SMALL_BYTES:
-            self._ctx.broker.memory.pace.spend(size)
+            self._ctx.broker.memory.read_budget.spend(size)
         self.size += size
         self._available += size
         self._bytes_left = max(0, self._bytes_left - size)

@@ -30,7 +30,7 @@ from penstock.share.partitions import ENDING
 from penstock.share.sessions import ShareSession, TopicPartition
 from penstock.storage.segment.transaction_index import AbortedTransaction
 
-Answers = dict[TopicPartition, api.PartitionData]
+Responses = dict[TopicPartition, api.PartitionData]
 _BATCH_HEAD = struct.Struct(">qi11xi")  # base offset, length, last offset delta
 _READ_COMMITTED = 1
 NO_LEADER = api.LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
@@ -57,33 +57,33 @@ class ShareRead:
         self._reader = Reader(isolation_level=_READ_COMMITTED if reads_committed else 0)
         self.wait_ms = 0  # the throttle time of a client that has exceeded its quota and gets nothing
 
-    async def answers(self) -> Answers:
+    async def responses(self) -> Responses:
         """Return the records for the client, when there are enough or the wait time is over."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._request.max_wait_ms / 1000
-        answers = await self._attempt(deadline)
-        while answers is None:
+        responses = await self._attempt(deadline)
+        while responses is None:
             with watching(self._ctx.peer, deadline, self._watch) as changed:
                 # Again, for records that came before the watch began.
-                answers = await self._attempt(deadline, changed)
-                if answers is None:
+                responses = await self._attempt(deadline, changed)
+                if responses is None:
                     await change(changed)
-        return answers
+        return responses
 
     async def _attempt(
         self, deadline: float, changed: "asyncio.Future[None] | None" = None
-    ) -> Answers | None:
+    ) -> Responses | None:
         async with self._ctx.peer.turns.turn(self._ctx.number):
             is_late = asyncio.get_running_loop().time() >= deadline or self._ctx.peer.is_disconnecting
             return await self._read(changed, is_late=is_late)
 
-    async def _read(self, changed: "asyncio.Future[None] | None", *, is_late: bool) -> Answers | None:
+    async def _read(self, changed: "asyncio.Future[None] | None", *, is_late: bool) -> Responses | None:
         names = [name for name, led in self._led.items() if led.begin_reading(changed)]
         try:
             if names:
                 wanted = self._wanted(names)
                 read = FetchRead(self._ctx, wanted, self._bytes_max, self._reader)
-                await self._ctx.broker.memory.pace.turn()
+                await self._ctx.broker.memory.read_budget.turn()
                 read.from_memory()
                 await read.from_disk()
                 if is_late or read.is_enough(self._request.min_bytes):
@@ -122,7 +122,7 @@ class ShareRead:
             )
         return wanted
 
-    def _failures(self) -> Answers:
+    def _failures(self) -> Responses:
         """Return the errors of ended share partitions, except COORDINATOR_NOT_AVAILABLE, which clients do not know."""
         return {
             name: failed(name, led.failure)
@@ -146,26 +146,26 @@ class ShareRead:
 
     def _acquired(
         self, names: Sequence[TopicPartition], wanted: Sequence[FetchPartition], read: FetchRead
-    ) -> Answers:
+    ) -> Responses:
         is_open = self._ctx.broker.shares.sessions.is_open(self._session)
         if self._ctx.peer.is_disconnecting or not is_open or self._exceeds_quota(read.size):
             return {}
-        answers: Answers = {}
+        responses: Responses = {}
         records_left = self._request.max_records
         sent_bytes = 0
         for place, (name, asked, data) in enumerate(zip(names, wanted, read.results, strict=True)):
             aborted = read.aborted.get(place, ())
-            answer, count = self._acquire(name, asked, data, aborted, records_left)
-            answers[name] = answer
+            response, count = self._acquire(name, asked, data, aborted, records_left)
+            responses[name] = response
             records_left -= count
-            if answer.records:
-                sent_bytes += len(answer.records)
-                read.note_sent(asked, len(answer.records))
+            if response.records:
+                sent_bytes += len(response.records)
+                read.note_sent(asked, len(response.records))
         self._ctx.peer.turns.note_size(sent_bytes)
         quotas = self._ctx.broker.quotas
         if quotas.is_active:
             quotas.wait_before_fetch_ms(self._ctx.peer, self._ctx.client_id, sent_bytes)
-        return answers
+        return responses
 
     def _exceeds_quota(self, size_bytes: int) -> bool:
         """Check the quota before records are acquired: records that are not sent must not be locked."""
@@ -209,7 +209,7 @@ class ShareRead:
         self._ctx.broker.shares.partitions.acquired(led)
         if not acquired:
             return failed(name, ErrorCode.NONE), 0
-        answer = api.PartitionData(
+        response = api.PartitionData(
             partition_index=name.partition,
             current_leader=NO_LEADER,
             records=_cut(data.records, positions, batches, acquired),
@@ -220,7 +220,7 @@ class ShareRead:
                 for a in acquired
             ],
         )
-        return answer, sum(a.last_offset - a.first_offset + 1 for a in acquired)
+        return response, sum(a.last_offset - a.first_offset + 1 for a in acquired)
 
     def _leader_for(self, led: LedPartition, name: TopicPartition) -> Replica | ErrorCode:
         """Return the replica, if it still leads in the epoch of the share partition."""

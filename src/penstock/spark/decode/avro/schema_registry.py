@@ -25,17 +25,17 @@ class RegisteredSchema(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.lru_cache(maxsize=1024)  # an id never changes its schema
 def fetch_schema(url: str, schema_id: int) -> RegisteredSchema | None:
-    answer = _get(url, f"/schemas/ids/{schema_id}")
-    if answer is None:
+    response = _get(url, f"/schemas/ids/{schema_id}")
+    if response is None:
         return None
     texts: dict[tuple[str, int], str] = {}
-    _collect_references(url, answer, texts)
-    return RegisteredSchema(text=answer["schema"], references=tuple(texts.values()))
+    _collect_references(url, response, texts)
+    return RegisteredSchema(text=response["schema"], references=tuple(texts.values()))
 
 
-def _collect_references(url: str, answer: dict[str, Any], texts: dict[tuple[str, int], str]) -> None:
+def _collect_references(url: str, response: dict[str, Any], texts: dict[tuple[str, int], str]) -> None:
     """Collect references depth first, so that each comes before the schemas that use it."""
-    for reference in answer.get("references") or ():
+    for reference in response.get("references") or ():
         subject, version = reference["subject"], reference["version"]
         if (subject, version) in texts or len(texts) >= _REFERENCES_MAX:
             continue
@@ -60,12 +60,14 @@ def _get(url: str, path: str) -> dict[str, Any] | None:
         user = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
         request.add_header("Authorization", f"Basic {base64.b64encode(user.encode()).decode()}")
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310
-            found: dict[str, Any] = json.load(answer)
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response:  # noqa: S310
+            found: dict[str, Any] = json.load(response)
             return found
     except urllib.error.HTTPError as error:
         if error.code == 404:
             return None
-        raise RegistryUnreachable(f"the schema registry at {host} answered {error.code} to {path}") from None
+        raise RegistryUnreachable(
+            f"the schema registry at {host} responded with {error.code} to {path}"
+        ) from None
     except (OSError, ValueError) as error:
-        raise RegistryUnreachable(f"the schema registry at {host} does not answer: {error}") from None
+        raise RegistryUnreachable(f"the schema registry at {host} does not respond: {error}") from None

@@ -79,7 +79,7 @@ class Supervisor:
         self._start_all(supervised)
         while not self.stopping.is_set() and any(each.given_up is None for each in supervised):
             for each in supervised:
-                self._check(each, ends_well=False)
+                self._check(each, may_finish=False)
             self.pause()
         self._stop(supervised)
 
@@ -106,7 +106,7 @@ class Supervisor:
         self._start_all(supervised)
         while not self.stopping.is_set():
             for each in supervised:
-                self._check(each, ends_well=True)
+                self._check(each, may_finish=True)
             if not any(each.running is not None or each.restart_at_ms is not None for each in supervised):
                 break
             self.pause()
@@ -143,7 +143,7 @@ class Supervisor:
         else:
             self.monitor.set_state(query.planned.name, status.RUNNING)
 
-    def _check(self, query: _SupervisedQuery, *, ends_well: bool) -> None:
+    def _check(self, query: _SupervisedQuery, *, may_finish: bool) -> None:
         if query.restart_at_ms is not None and self.now_ms() >= query.restart_at_ms:
             self._start_query(query)
         running = query.running
@@ -154,7 +154,7 @@ class Supervisor:
         failure = running.failure()
         if failure is not None:
             self._on_failure(query, failure, is_final=is_expectation_stop(failure))
-        elif ends_well:
+        elif may_finish:
             self.monitor.set_state(query.planned.name, status.DONE)
         else:  # stopped through Spark, not by this process
             self._on_failure(query, "it was stopped by another process", is_final=False)
@@ -168,14 +168,14 @@ class Supervisor:
         if is_final or recent > restart.attempts:
             query.given_up = reason
             self.monitor.record_failure(name, status.FAILED, reason)
-            often = f" (it failed {recent} times in {format_duration(restart.within_ms)})"
-            self._give_up(name, reason if is_final else reason + often)
+            count = f" (it failed {recent} times in {format_duration(restart.within_ms)})"
+            self._give_up(name, reason if is_final else reason + count)
             return
         pause_ms = min(restart.backoff_ms * 2 ** (recent - 1), _PAUSE_MS_MAX)
         query.restart_at_ms = now_ms + pause_ms
         self.monitor.record_failure(name, status.PAUSED, reason)
-        again = f"restart {recent} of {restart.attempts} in {pause_ms / 1000:g} s"
-        self.report(f"{name} failed: {reason}; {again}")
+        next_step = f"restart {recent} of {restart.attempts} in {pause_ms / 1000:g} s"
+        self.report(f"{name} failed: {reason}; {next_step}")
 
     def _give_up(self, name: str, reason: str) -> None:
         self.given_up[name] = reason
