@@ -170,7 +170,7 @@ def test_credentials_acls_and_quotas_are_added_and_removed() -> None:
         (mr.FenceBrokerRecord(id=1, epoch=1), "broker 1 of epoch 1, which is not registered"),
         (mr.UnregisterBrokerRecord(broker_id=1, broker_epoch=1), "which is not registered"),
         (mr.ProducerIdsRecord(next_producer_id=0), "producer ids go back from 0 to 0"),
-        (mr.AbortTransactionRecord(), "an aborted transaction"),
+        (mr.AbortTransactionRecord(), "ends that has not begun"),
     ],
 )
 def test_an_inconsistent_record_is_refused(record: mr.MetadataRecord, reason: str) -> None:
