@@ -35,7 +35,21 @@ CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 OPEN_TRANSACTION: Final = "open"
 _WAIT_S: Final = 30.0
 _POLL_S: Final = 0.2
-_TRANSACTION_MS: Final = 900_000  # the longest that a broker allows
+_TRANSACTION_MS: Final = 2**31 - 1  # the brokers allow it by `transaction.max.timeout.ms`
+_SALT: Final = b"0123456789abcdef"
+_USERS: Final = (
+    ("alice", ScramMechanism.SCRAM_SHA_256),
+    ("alice", ScramMechanism.SCRAM_SHA_512),
+    ("bob", ScramMechanism.SCRAM_SHA_512),
+)
+_ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
+_LITERAL, _PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
+_RULES: Final = (
+    (ResourceType.TOPIC, "codec-", _PREFIXED, "User:alice", AclOperation.READ, _ALLOW),
+    (ResourceType.TOPIC, "transactions", _LITERAL, "User:bob", AclOperation.WRITE, _DENY),
+    (ResourceType.GROUP, "*", _LITERAL, "User:alice", AclOperation.ALL, _ALLOW),
+    (ResourceType.TRANSACTIONAL_ID, "committed", _LITERAL, "User:alice", AclOperation.DESCRIBE, _ALLOW),
+)
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -64,7 +78,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     credentials: dict[str, tuple[tuple[str, int], ...]]
     quotas: dict[str, dict[str, float]]
     group_offsets: dict[str, dict[str, tuple[int, str | None]]]
-    share_offsets: dict[str, dict[str, int]]
+    share_offsets: dict[str, int]
     transactions: dict[str, tuple[str, int]]
     """State and producer id of each transactional id."""
 
@@ -72,8 +86,9 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 class Writer:
     """Writes to a cluster as a user of a year would: all codecs, transactions, groups, and admin changes."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, *, has_share_groups: bool = True) -> None:
         self._bootstrap = bootstrap
+        self._has_share_groups = has_share_groups
         self._common: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2}
         self._admin = AdminClient(self._common)
         self._kept_open: list[Producer] = []
@@ -241,6 +256,8 @@ class Writer:
 
     def share(self, group: str, topic: str, count: int) -> None:
         """Accept at least `count` records as a member of a share group that begins at the first record."""
+        if not self._has_share_groups:
+            return
         self._set(ConfigKind.GROUP, group, {"share.auto.offset.reset": "earliest"})
         consumer = ShareConsumer(
             {
@@ -286,57 +303,12 @@ class Writer:
         self._set(ConfigKind.GROUP, "consumer-group", {"consumer.session.timeout.ms": "50000"})
 
     def _authorize(self) -> None:
-        bindings = [
-            AclBinding(kind, name, pattern, principal, "*", operation, permission)
-            for kind, name, pattern, principal, operation, permission in (
-                (
-                    ResourceType.TOPIC,
-                    "codec-",
-                    ResourcePatternType.PREFIXED,
-                    "User:alice",
-                    AclOperation.READ,
-                    AclPermissionType.ALLOW,
-                ),
-                (
-                    ResourceType.TOPIC,
-                    "transactions",
-                    ResourcePatternType.LITERAL,
-                    "User:bob",
-                    AclOperation.WRITE,
-                    AclPermissionType.DENY,
-                ),
-                (
-                    ResourceType.GROUP,
-                    "*",
-                    ResourcePatternType.LITERAL,
-                    "User:alice",
-                    AclOperation.ALL,
-                    AclPermissionType.ALLOW,
-                ),
-                (
-                    ResourceType.TRANSACTIONAL_ID,
-                    "committed",
-                    ResourcePatternType.LITERAL,
-                    "User:alice",
-                    AclOperation.DESCRIBE,
-                    AclPermissionType.ALLOW,
-                ),
-            )
-        ]
+        bindings = [AclBinding(*rule[:4], "*", *rule[4:]) for rule in _RULES]
         _results(self._admin.create_acls(bindings))
-        salt = b"0123456789abcdef"
-        users = [
-            UserScramCredentialUpsertion(
-                user, ScramCredentialInfo(mechanism, 4096), b"secret-of-" + user.encode(), salt
-            )
-            for user, mechanism in (
-                ("alice", ScramMechanism.SCRAM_SHA_256),
-                ("alice", ScramMechanism.SCRAM_SHA_512),
-                ("bob", ScramMechanism.SCRAM_SHA_512),
-            )
-        ]
-        for user in users:
-            _results(self._admin.alter_user_scram_credentials([user]))
+        for user, mechanism in _USERS:
+            info = ScramCredentialInfo(mechanism, 4096)
+            changed = UserScramCredentialUpsertion(user, info, b"secret-of-" + user.encode(), _SALT)
+            _results(self._admin.alter_user_scram_credentials([changed]))
 
     def _limit(self) -> None:
         entries = [
@@ -363,7 +335,7 @@ def _quota(entity: dict[str, str | None], key: str, value: float) -> alter_clien
 # -- reading ----------------------------------------------------------------------------------------------
 
 
-def read(bootstrap: str) -> Contents:
+def read(bootstrap: str, *, has_share_groups: bool = True) -> Contents:
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
     topics = {
         name: sorted(topic.partitions)
@@ -388,7 +360,7 @@ def read(bootstrap: str) -> Contents:
                 group: _read_offsets(admin, group)
                 for group in ("classic-group", "consumer-group", "transactional-group")
             },
-            share_offsets={"share-group": _read_share_offsets(client, "share-group")},
+            share_offsets=_read_share_offsets(client, "share-group") if has_share_groups else {},
             transactions=_read_transactions(client),
         )
 
