@@ -27,6 +27,7 @@ from penstock.cluster.controller.broker_health import (
     decide_controlled_shutdown,
     decide_disk_failure,
     decide_fence,
+    decide_retirement,
     decide_unfence,
     decide_unregister,
 )
@@ -242,6 +243,10 @@ class Controller:
         await self._mutate_broker(
             broker_id, broker_epoch, lambda: decide_fence(self.image, self.config, broker_id)
         )
+
+    async def retire_broker(self, broker_id: int) -> None:
+        """Fence the only broker, which stops."""
+        await self._mutate(lambda: decide_retirement(self.image, broker_id))
 
     async def unfence_broker(self, broker_id: int, broker_epoch: int) -> None:
         await self._mutate_broker(

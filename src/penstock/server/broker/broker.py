@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from penstock.cluster.controller.brokers import BrokerRegistration
-from penstock.cluster.controller.decision import NotController, Refusal
+from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
@@ -306,22 +306,19 @@ class Broker:
             randomness=self._ports.randomness,
         )
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
-        self._cleanup.push_async_callback(self._fence, parts)
+        self._cleanup.push_async_callback(self._retire, parts)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
         if secret.value is None and (is_alone or parts.dialer.proves_secret):
             create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
 
-    async def _fence(self, parts: Parts) -> None:
-        """Fence the broker of a quorum of one, as Kafka does when it stops.
-
-        Kafka, started on this directory, would else refuse its own broker until the session of this one has ended.
-        """
+    async def _retire(self, parts: Parts) -> None:
+        """Record that the broker of a quorum of one has stopped."""
         if not (parts.quorum.is_alone and parts.quorum.is_active and parts.services.is_ready):
             return
         try:
-            await parts.controller.fence_broker(self._config.node_id, parts.access.broker_epoch)
-        except (LogError, NotController, Refusal) as error:
-            log.debug("Cannot fence this broker, which stops: %s", error)
+            await parts.controller.retire_broker(self._config.node_id)
+        except (LogError, NotController) as error:
+            log.debug("Cannot record that this broker has stopped: %s", error)
 
     def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
         store = parts.store
