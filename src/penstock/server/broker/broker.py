@@ -18,6 +18,7 @@ from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
+from penstock.cluster.kafka_directory import CannotTakeOver, require_takeover
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -56,7 +57,16 @@ _READ_THREADS = 4
 _CHECK_THREADS = 1  # one at a time: a decompressed batch is held in memory
 _DRAIN_MS_MAX = 10_000
 
-_REFUSALS = (ConfigError, ListenFailed, LogError, MetadataError, RaftError, NotAdmitted, JoinFailed)
+_REFUSALS = (
+    CannotTakeOver,
+    ConfigError,
+    ListenFailed,
+    LogError,
+    MetadataError,
+    RaftError,
+    NotAdmitted,
+    JoinFailed,
+)
 
 
 class StartFailed(Exception):
@@ -194,6 +204,7 @@ class Broker:
     async def _make_parts(self) -> Parts:
         """Open the logs, and create all other parts of a broker."""
         ports, config = self._ports, self._config
+        require_takeover(ports.files, self._directory())
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         known = load_secret(ports.files, self._directory(), self._given_secret)
