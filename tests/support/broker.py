@@ -171,6 +171,20 @@ class BrokerProcess:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def run_command(self, *arguments: str) -> str:
+        """Run a `penstock` command with this broker's interpreter; returns its output."""
+        command = [sys.executable, "-m", "penstock.cli.main", *arguments]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=READY_TIMEOUT_S,
+            check=False,
+            env=dict(os.environ),
+        )
+        assert done.returncode == 0, f"{arguments} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        return done.stdout
+
     def restart(self) -> "BrokerProcess":
         self.stop()
         return self.start()

@@ -1,18 +1,20 @@
 """A node of Apache Kafka for tests: formatted, started, stopped and killed by its own process id.
 
-The jars come from `tools/setup_peers.py` (the newest release) and `tools/setup_kafka.py` (older ones).
+The jars come from `tools/setup_kafka.py`.
 """
 
 import contextlib
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from tests.support.broker import BrokerFailed, free_port
 
+_DUMP: Final = "org.apache.kafka.tools.DumpLogSegments"
+_CONSUME: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 CLUSTER_ID: Final = "MkU3OEVBNTcwNTJENDM2Qk"
 _START_TIMEOUT_S: Final = 90.0
 _STOP_TIMEOUT_S: Final = 60.0
@@ -86,6 +88,7 @@ class KafkaNode:
             "share.coordinator.state.topic.min.isr": "1",
             "share.coordinator.state.topic.num.partitions": "4",
             "group.initial.rebalance.delay.ms": "0",
+            "log.cleaner.backoff.ms": "200",
             "log.cleaner.dedupe.buffer.size": "8388608",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "allow.everyone.if.no.acl.found": "true",
@@ -167,6 +170,25 @@ class KafkaNode:
                 f"{main_class} {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
             )
         return done.stdout
+
+    def dump_segments(self, segments: Sequence[Path]) -> dict[str, str]:
+        """The output of DumpLogSegments for each file, records included."""
+        files = ",".join(map(str, segments))
+        text = self.run_tool(_DUMP, "--deep-iteration", "--print-data-log", "--files", files)
+        parts = text.split("Dumping ")[1:]
+        return {part.partition("\n")[0]: part for part in parts}
+
+    def consume(self, topic: str, partition: int, count_max: int) -> int:
+        """How many records Kafka's own consumer reads from the first on."""
+        arguments = ["--bootstrap-server", self.bootstrap, "--topic", topic, "--partition", str(partition)]
+        arguments += ["--offset", "earliest", "--max-messages", str(count_max), "--timeout-ms", "10000"]
+        arguments += [
+            "--formatter-property",
+            "print.offset=true",
+            "--formatter-property",
+            "print.value=false",
+        ]
+        return self.run_tool(_CONSUME, *arguments).count("Offset:") if count_max else 0
 
     def _java(self) -> list[str]:
         logging = self._directory / "log4j2.properties"

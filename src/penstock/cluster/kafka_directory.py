@@ -226,7 +226,8 @@ class _Examination:
             names = sorted(streams)
             self._refusals.append(
                 f"{len(names)} groups use the protocol of Kafka Streams ({_some(names)}), which Penstock does not "
-                "serve: set group.protocol=classic in these applications, and delete the groups with kafka-streams-groups.sh"
+                "serve: set group.protocol=classic in these applications, and delete the groups with "
+                "kafka-streams-groups.sh"
             )
 
     def _check_journal(self, *, was_clean: bool) -> None:

@@ -35,6 +35,7 @@ CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 OPEN_TRANSACTION: Final = "open"
 _WAIT_S: Final = 30.0
 _POLL_S: Final = 0.2
+_COMPACTION_S: Final = 60.0
 _TRANSACTION_MS: Final = 2**31 - 1  # the brokers allow it by `transaction.max.timeout.ms`
 _SALT: Final = b"0123456789abcdef"
 _USERS: Final = (
@@ -84,7 +85,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Writer:
-    """Writes to a cluster as a user of a year would: all codecs, transactions, groups, and admin changes."""
+    """Writes all codecs, transactions of each outcome, groups of each kind, and administrative changes."""
 
     def __init__(self, bootstrap: str, *, has_share_groups: bool = True) -> None:
         self._bootstrap = bootstrap
@@ -93,7 +94,8 @@ class Writer:
         self._admin = AdminClient(self._common)
         self._kept_open: list[Producer] = []
 
-    def write(self) -> None:
+    def write(self, *, changes_min_isr: bool = True) -> None:
+        """Write everything; only to a broker that compacts soon (`log.cleaner.backoff.ms`)."""
         self._create_topics()
         for codec in CODECS:
             self.produce(f"codec-{codec}", codec, 0, 40)
@@ -107,8 +109,11 @@ class Writer:
         self.consume("consumer", "consumer-group", "codec-zstd", 17)
         self.share("share-group", "codec-lz4", 11)
         self._configure()
+        if changes_min_isr:
+            self._set(ConfigKind.BROKER, "", {"min.insync.replicas": "1"})
         self._authorize()
         self._limit()
+        self._await_compaction()
 
     def extend(self, step: int) -> None:
         """Go on with everything, also with the transactional ids and the groups that are there."""
@@ -173,6 +178,20 @@ class Writer:
             producer.produce("compacted", key=b"key-%d" % (number % 12), value=value)
             if number % 20 == 19:
                 _flushed(producer)
+
+    def _await_compaction(self) -> None:
+        """Wait until the cleaner has removed a record. It leaves the newest segment alone: append to roll it."""
+        producer = Producer(self._common)
+        deadline = time.monotonic() + _COMPACTION_S
+        while True:
+            _, end_offset, records = _read_records(self._bootstrap, [("compacted", 0)], "read_uncommitted")[
+                "compacted-0"
+            ]
+            if len(records) < end_offset:
+                return
+            assert time.monotonic() < deadline, "the topic was not compacted"
+            producer.produce("compacted", key=b"last", value=b"%d" % end_offset)
+            _flushed(producer)
 
     def _stamped(self) -> None:
         producer = Producer(self._common)
@@ -299,7 +318,7 @@ class Writer:
         )
         self._set(ConfigKind.TOPIC, "codec-gzip", {"retention.ms": "1209600000"})
         self._set(ConfigKind.BROKER, "1", {"log.cleaner.threads": "2"})
-        self._set(ConfigKind.BROKER, "", {"message.max.bytes": "2097152", "min.insync.replicas": "1"})
+        self._set(ConfigKind.BROKER, "", {"message.max.bytes": "2097152"})
         self._set(ConfigKind.GROUP, "consumer-group", {"consumer.session.timeout.ms": "50000"})
 
     def _authorize(self) -> None:
@@ -329,6 +348,39 @@ def _quota(entity: dict[str, str | None], key: str, value: float) -> alter_clien
     ]
     return alter_client_quotas.RequestEntryData(
         entity=parts, ops=[alter_client_quotas.OpData(key=key, value=value)]
+    )
+
+
+def assert_same(before: Contents, after: Contents, *, lost_starts: bool = False) -> None:
+    """Compare what two brokers read from one directory. Each may have compacted what the other wrote.
+
+    With `lost_starts`, the deletion of records just before a crash may have been forgotten.
+    """
+    for name in sorted(before.partitions.keys() | after.partitions.keys()):
+        old, new = before.partitions.get(name), after.partitions.get(name)
+        if old is not None and new is not None:
+            if name.startswith("compacted"):
+                old, new = _compacted(old), _compacted(new)
+            if lost_starts:
+                old, new = _from(old, max(old.low, new.low)), _from(new, max(old.low, new.low))
+        assert old == new, f"{name} has changed"
+    for field in msgspec.structs.fields(Contents):
+        if field.name != "partitions":
+            assert getattr(before, field.name) == getattr(after, field.name), f"{field.name} have changed"
+
+
+def _compacted(partition: Partition) -> Partition:
+    """The last record of each key, which compaction keeps."""
+    latest = {each.key: each for each in partition.records}
+    return msgspec.structs.replace(partition, records=tuple(latest.values()), committed_offsets=())
+
+
+def _from(partition: Partition, low: int) -> Partition:
+    return msgspec.structs.replace(
+        partition,
+        low=low,
+        records=tuple(each for each in partition.records if each.offset >= low),
+        committed_offsets=tuple(each for each in partition.committed_offsets if each >= low),
     )
 
 
