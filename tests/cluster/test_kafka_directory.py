@@ -11,7 +11,9 @@ import pytest
 from penstock.cli.cluster.kafka_directory import inspect_directory
 from penstock.cluster.kafka_directory import CannotTakeOver, inspect, require_takeover
 from penstock.cluster.metadata.records import encode_batch
-from penstock.cluster.raft.records import number_batches
+from penstock.cluster.raft.records import leader_change_batch, number_batches, voter_sets_in
+from penstock.cluster.raft.values import ReplicaKey
+from penstock.cluster.raft.voters import Voter, VoterSet
 from penstock.config import broker as broker_config
 from penstock.protocol.messages import metadata_records as mr
 from penstock.protocol.messages import streams_group_metadata_record as streams
@@ -115,6 +117,37 @@ def test_a_refused_directory_is_not_changed_at_all(
     found = inspect_directory(str(directory))
     assert len(found.refusals) == 1
     assert state(directory) == before
+
+
+def test_a_static_quorum_of_several_voters_is_refused(directory: Path) -> None:
+    only_static(directory)
+    append(directory, "__cluster_metadata-0", leader_change(1, 2, 3))
+    with pytest.raises(CannotTakeOver, match="nodes 2, 3 are controllers too, of a static quorum"):
+        require_takeover(FILES, str(directory))
+
+
+def test_a_static_quorum_of_one_becomes_a_dynamic_one(directory: Path) -> None:
+    only_static(directory)
+    found = inspect(FILES, str(directory))
+    assert found.refusals == ()
+    assert any("raises kraft.version to 1" in each for each in found.remarks)
+
+
+def only_static(directory: Path) -> None:
+    """Remove the records of voters, and the first snapshot, which has nothing else."""
+    for snapshot in (directory / "__cluster_metadata-0").glob("*.checkpoint"):
+        assert snapshot.name.startswith("0" * 20)
+        snapshot.unlink()
+    (log,) = (directory / "__cluster_metadata-0").glob("*.log")
+    data = log.read_bytes()
+    batches = [(header, data[at : at + header.size_bytes], at) for at, header in iter_batches(data)]
+    kept = [batch for header, batch, at in batches if not list(voter_sets_in(data, at, header))]
+    log.write_bytes(b"".join(kept))
+
+
+def leader_change(*voter_ids: int) -> bytes:
+    voters = VoterSet(Voter(key=ReplicaKey(each, bytes(16)), endpoints=()) for each in voter_ids)
+    return leader_change_batch(voter_ids[0], voters, voter_ids, offset=0, epoch=9, timestamp=0)
 
 
 def test_a_directory_of_another_node_is_not_changed_at_all(directory: Path) -> None:

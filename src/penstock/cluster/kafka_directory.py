@@ -18,8 +18,7 @@ from penstock.cluster.metadata.state import METADATA_VERSION, SUPPORTED_FEATURES
 from penstock.cluster.metadata.topic_names import CLUSTER_METADATA
 from penstock.cluster.quorum.quorum_state import QUORUM_STATE
 from penstock.cluster.quorum.snapshots import SnapshotFiles
-from penstock.cluster.raft.records import voter_sets_in
-from penstock.cluster.raft.voters import VoterSet
+from penstock.cluster.raft.records import voter_ids_in, voter_sets_in
 from penstock.protocol.coordinator_records import number_at_start
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages import streams_group_metadata_record
@@ -86,7 +85,8 @@ class _Examination:
         self._refusals: list[str] = []
         self._remarks: list[str] = []
         self._carries_over: dict[str, int] = {}
-        self._voters: VoterSet | None = None
+        self._voter_ids: tuple[int, ...] = ()
+        self._is_quorum_static = True
 
     def run(self) -> Inspection:
         meta = self._read_meta()
@@ -141,7 +141,7 @@ class _Examination:
             return False
         try:
             for data in self._metadata_batches(path):
-                self._voters = _last_voters(data) or self._voters
+                self._note_voters(data)
                 for last_offset, records in decode_batches(data):
                     replay.apply(image, records, last_offset)
         except (MetadataError, LogCorrupt, ProtocolError) as error:
@@ -154,6 +154,14 @@ class _Examination:
             )
             return False
         return True
+
+    def _note_voters(self, data: Buffer) -> None:
+        """Keep the voters of the last record of them, or without any, those that the last leader named."""
+        for position, header in iter_batches(data):
+            for _, voters in voter_sets_in(data, position, header):
+                self._voter_ids, self._is_quorum_static = voters.ids, False
+            if self._is_quorum_static:
+                self._voter_ids = voter_ids_in(data, position, header) or self._voter_ids
 
     def _metadata_batches(self, path: str) -> Iterator[Buffer]:
         snapshots = SnapshotFiles(self._files, path)
@@ -187,10 +195,22 @@ class _Examination:
                 f"node {node_id} has {len(broker.log_dirs)} log directories, and Penstock uses one: move all replicas "
                 "to one with kafka-reassign-partitions.sh, and remove the others from log.dirs"
             )
-        others = [] if self._voters is None else [each for each in self._voters.ids if each != node_id]
-        if self._voters is not None and node_id not in self._voters.ids and others:
+        self._check_quorum(node_id, [each for each in self._voter_ids if each != node_id])
+
+    def _check_quorum(self, node_id: int, others: Sequence[int]) -> None:
+        if node_id not in self._voter_ids and others:
             self._remarks.append(
                 f"node {node_id} is no controller: it starts only while the controllers {_some(others)} run"
+            )
+        elif self._is_quorum_static and others:
+            self._refusals.append(
+                f"nodes {_some(others)} are controllers too, of a static quorum (kraft.version 0), which Penstock "
+                "cannot take part in: run `kafka-features.sh upgrade --feature kraft.version=1` while Kafka runs"
+            )
+        elif self._is_quorum_static:
+            self._remarks.append(
+                "the quorum is static (kraft.version 0): Penstock raises kraft.version to 1. Kafka 4 can take such a "
+                "directory back, with the same controller.quorum.voters"
             )
         elif others:
             self._remarks.append(
@@ -267,14 +287,6 @@ def _batches(files: FileSystem, path: str) -> Iterator[tuple[BatchHeader, Buffer
                 yield header, scan.batch(header)
         finally:
             file.close()
-
-
-def _last_voters(data: Buffer) -> VoterSet | None:
-    found: VoterSet | None = None
-    for position, header in iter_batches(data):
-        for _, voters in voter_sets_in(data, position, header):
-            found = voters
-    return found
 
 
 def _note_streams_groups(files: FileSystem, path: str, streams: set[str]) -> None:
