@@ -158,6 +158,11 @@ class BrokerProcess:
         """SIGKILL: a crash."""
         self._end(signal.SIGKILL)
 
+    def wait(self, timeout_s: float) -> int:
+        """Wait for it to end by itself. Raises `subprocess.TimeoutExpired`."""
+        assert self._process is not None, "the broker was not started"
+        return self._process.wait(timeout_s)
+
     def terminate(self) -> int:
         """SIGTERM, the graceful stop; returns the exit code."""
         return self._end(signal.SIGTERM)

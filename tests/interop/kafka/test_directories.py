@@ -1,6 +1,9 @@
 """One data directory that Kafka writes, Penstock extends, Kafka extends, and Penstock reads."""
 
+import contextlib
+import random
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -8,7 +11,7 @@ from typing import Final
 import pytest
 
 from tests.interop.kafka.content import Contents, Writer, assert_same, read
-from tests.support.broker import BrokerProcess
+from tests.support.broker import BrokerFailed, BrokerProcess
 from tests.support.kafka_node import KafkaNode
 from tests.support.plugin import require_kafka
 
@@ -35,6 +38,9 @@ class Handover:
     def extend(self, step: int) -> Contents:
         self._writer.extend(step)
         return self.read()
+
+    def produce(self) -> None:
+        self._writer.produce("journaled", "none", 0, 10)
 
     def read(self) -> Contents:
         return read(self.kafka.bootstrap, has_share_groups=self._has_share_groups)
@@ -138,3 +144,43 @@ def test_kafkas_own_tools_find_penstocks_directory_in_order(handover: Handover) 
         consumed = handover.kafka.consume(topic, int(number), len(partition.records))
         assert consumed == len(partition.records), name
     assert of_kafka.partitions.keys() < contents.partitions.keys()
+
+
+@pytest.mark.parametrize("handover", [("4.3.1", "dynamic voters")], indirect=True)
+def test_a_journal_is_refused_after_kafka_ran_on_a_directory_that_was_not_recovered(
+    handover: Handover,
+) -> None:
+    handover.kafka.format()
+    handover.kafka.start()
+    handover.kafka.terminate()
+    handover.penstock.start()
+    handover.produce()
+    handover.penstock.kill()
+    handover.kafka.start()
+    handover.kafka.kill()
+    with pytest.raises(BrokerFailed, match=r"Kafka ran on it before `penstock log recover`"):
+        handover.penstock.start()
+    for journal in handover.kafka.data_dir.glob(".journal.*"):
+        journal.unlink()
+    handover.penstock.start()
+
+
+@pytest.mark.parametrize("handover", [("4.3.1", "dynamic voters")], indirect=True)
+def test_kills_during_the_first_starts_on_kafkas_directory_lose_nothing(handover: Handover) -> None:
+    handover.kafka.format()
+    handover.kafka.start()
+    contents = handover.write()
+    handover.kafka.kill()
+    delays = random.Random(7)
+    for _ in range(6):
+        handover.penstock.launch()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends by itself only if it cannot start
+            handover.penstock.wait(delays.uniform(0.2, 1.5))
+            pytest.fail(handover.penstock.log_tail())
+        handover.penstock.kill()
+    handover.penstock.run_command("log", "recover", str(handover.kafka.data_dir))
+    handover.kafka.start()
+    assert_same(contents, handover.read(), lost_starts=True)
+    handover.kafka.terminate()
+    handover.penstock.start()
+    assert_same(contents, handover.read(), lost_starts=True)
