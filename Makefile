@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test interop-spark lint format audit codegen peers bench soak sim clean
+.PHONY: help install demo test interop-spark interop-kafka lint format audit codegen peers bench soak sim clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -55,6 +55,10 @@ sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS an
 interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, against the broker and beside our source
 	$(BIN)/python -m tools.setup_spark_connector
 	INTEROP_SPARK=1 $(BIN)/python -m pytest tests/spark/connector
+
+interop-kafka: install  ## Apache Kafka itself, fetched with Maven: its directories and clusters, shared and handed over
+	$(BIN)/python -m tools.setup_kafka
+	INTEROP_KAFKA=1 $(BIN)/python -m pytest --timeout 600 tests/interop/kafka
 
 audit: install  ## known vulnerabilities of what is pinned; asks the index, so it is not part of lint
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target .audit pip-audit

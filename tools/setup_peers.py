@@ -24,13 +24,17 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <dependencies>
     <dependency>
       <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{kafka}</version>
-    </dependency>
+    </dependency>{tools}
     <dependency>
       <groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>{logging}</version>
     </dependency>
   </dependencies>
 </project>
 """
+_TOOLS = """
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{kafka}</version>
+    </dependency>"""
 
 
 def main() -> int:
@@ -54,9 +58,10 @@ def first_that(works: Callable[[str], bool], choices: Sequence[str]) -> str | No
     return next((choice for choice in choices if works(choice)), None)
 
 
-def pom(kafka_version: str) -> str:
-    """A project that depends on Kafka's broker, so that Maven finds out what else that needs."""
-    return _POM.format(kafka=kafka_version, logging=_LOGGING_VERSION)
+def pom(kafka_version: str, *, with_tools: bool = False) -> str:
+    """A project that depends on Kafka's broker, and its tools, so that Maven finds out what else they need."""
+    tools = _TOOLS.format(kafka=kafka_version) if with_tools else ""
+    return _POM.format(kafka=kafka_version, logging=_LOGGING_VERSION, tools=tools)
 
 
 def _fetch_kafka(version: str, jars: Path) -> bool:

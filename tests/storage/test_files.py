@@ -3,6 +3,8 @@
 import errno
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,3 +70,21 @@ def test_a_shared_directory_keeps_its_mode_with_a_warning(
     assert mode(tmp_path / "data") == 0o1777
     [record] = caplog.records
     assert (record.levelno, "Others may read" in record.getMessage()) == (logging.WARNING, True)
+
+
+def test_a_lock_holds_against_a_process_with_the_kind_of_lock_that_java_takes(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    script = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+b')\n"
+        "fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB); print('locked', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, path]
+    with RealFileSystem().lock(path):
+        refused = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert b"BlockingIOError" in refused.stderr
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"locked\n"
+        with pytest.raises(BlockingIOError), RealFileSystem().lock(path):
+            pass
+        holder.communicate()

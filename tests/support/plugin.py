@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.broker import BrokerProcess
 from tools.setup_interop import JAVA_CLIENT
+from tools.setup_kafka import NEWEST, kafka_jars
 from tools.setup_spark_connector import connector_jars
 
 # A tool that `tools/setup_*.py` could not install, and the command to install it.
@@ -25,6 +26,7 @@ INSTALL_COMMANDS = {
     "chromium": "sudo apt-get install -y chromium",
     "kcat": "sudo apt-get install -y kcat",
     "kafka-clients": "sudo apt-get install -y default-jdk-headless maven && python -m tools.setup_interop",
+    "kafka": "sudo apt-get install -y default-jdk-headless maven && python -m tools.setup_kafka",
     "spark-sql-kafka": "sudo apt-get install -y maven && python -m tools.setup_spark_connector",
 }
 _MISSING = "not run: {tool} is missing, install it with `{command}`"
@@ -45,6 +47,14 @@ def require_java_client() -> str:
     if not JAVA_CLIENT.is_dir() or shutil.which("java") is None:
         pytest.skip(_MISSING.format(tool="kafka-clients", command=INSTALL_COMMANDS["kafka-clients"]))
     return f"{JAVA_CLIENT}/*"
+
+
+def require_kafka(release: str = NEWEST) -> Path:
+    """The jars of a release of Apache Kafka; like `require_tool` where Maven could not fetch them."""
+    jars = kafka_jars(release)
+    if not jars.is_dir() or shutil.which("java") is None:
+        pytest.skip(_MISSING.format(tool="kafka", command=INSTALL_COMMANDS["kafka"]))
+    return jars
 
 
 def require_spark_connector() -> list[str]:

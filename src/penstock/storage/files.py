@@ -115,7 +115,7 @@ class FileSystem(Protocol):
         ...
 
     def lock(self, path: str) -> contextlib.AbstractContextManager[None]:
-        """Hold an exclusive lock; raises `BlockingIOError` when another process has it."""
+        """Hold an exclusive lock; raises `BlockingIOError` when another process has it, be it Kafka."""
         ...
 
 
@@ -264,6 +264,7 @@ class RealFileSystem:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Java's kind, which does not see the other
             yield
         finally:
             os.close(fd)

@@ -4,6 +4,7 @@ from penstock.cluster.controller.broker_health import (
     decide_controlled_shutdown,
     decide_disk_failure,
     decide_fence,
+    decide_retirement,
     decide_unfence,
     decide_unregister,
     has_leaderships,
@@ -174,3 +175,17 @@ def test_a_fenced_broker_with_a_failed_disk_leads_again_partitions_that_only_it_
     commit(lone, decide_fence(lone, CONFIG, 1).records)
     commit(lone, decide_unfence(lone, CONFIG, 1).records)
     assert [each.leader for each in partitions(lone) if each.replicas == (1,)] == [1]
+
+
+def test_the_only_broker_that_stops_is_fenced_and_keeps_its_leaderships() -> None:
+    image = image_of(brokers=1)
+    with_topic(image, "t", partitions=2)
+    before = partitions(image)
+    commit(image, decide_retirement(image, 1).records)
+    assert (image.brokers[1].fenced, image.brokers[1].in_controlled_shutdown) == (True, True)
+    assert partitions(image) == before
+    assert decide_retirement(image, 1).records == []
+
+
+def test_a_broker_that_others_outlive_does_not_retire() -> None:
+    assert decide_retirement(cluster(), 1).records == []

@@ -12,10 +12,12 @@ from penstock.cluster.controller.create_topics import NewTopic
 from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.delete_topics import TopicToDelete
 from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.metadata.records import encode_batch
 from penstock.config.broker import BrokerConfig
 from penstock.config.live import LiveConfig
 from penstock.config.settings import network
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import BeginTransactionRecord, TopicRecord
 from tests.cluster.support import MemorySink, metadata_log, registration, start
 
 
@@ -183,5 +185,18 @@ def test_a_node_that_is_not_the_active_controller_decides_nothing() -> None:
         with pytest.raises(NotController):
             await controller.delete_topics([TopicToDelete(name="unknown")])
         assert sink.next_offset == before
+
+    run(scenario)
+
+
+def test_a_metadata_transaction_that_another_controller_left_open_is_aborted_before_the_first_change() -> (
+    None
+):
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        left_open = [BeginTransactionRecord(name="n"), TopicRecord(name="half", topic_id=b"h" * 16)]
+        await sink.append(encode_batch(left_open, 0, 30))
+        await controller.create_topics([NewTopic(name="t")])
+        assert list(controller.image.topics) == ["t"]
+        assert controller.image.open_transaction is None
 
     run(scenario)

@@ -170,7 +170,7 @@ def test_credentials_acls_and_quotas_are_added_and_removed() -> None:
         (mr.FenceBrokerRecord(id=1, epoch=1), "broker 1 of epoch 1, which is not registered"),
         (mr.UnregisterBrokerRecord(broker_id=1, broker_epoch=1), "which is not registered"),
         (mr.ProducerIdsRecord(next_producer_id=0), "producer ids go back from 0 to 0"),
-        (mr.AbortTransactionRecord(), "an aborted transaction"),
+        (mr.AbortTransactionRecord(), "ends that has not begun"),
     ],
 )
 def test_an_inconsistent_record_is_refused(record: mr.MetadataRecord, reason: str) -> None:
@@ -180,3 +180,53 @@ def test_an_inconsistent_record_is_refused(record: mr.MetadataRecord, reason: st
 
 def test_every_kind_of_record_can_be_applied() -> None:
     assert set(replay._APPLIERS) == set(mr.SPEC_OF)
+
+
+def test_the_eligible_leaders_of_one_topic_or_of_all_are_cleared() -> None:
+    image = image_with_topic()
+    replay.apply(image, [mr.TopicRecord(name="other", topic_id=B), partition(0, topic_id=B)], 2)
+    for topic_id in (A, B):
+        change = mr.PartitionChangeRecord(
+            topic_id=topic_id, partition_id=0, eligible_leader_replicas=[2], last_known_elr=[3]
+        )
+        replay.apply(image, [change], image.offset + 1)
+    epoch = image.topics["other"].partitions[0].partition_epoch
+    delta = replay.apply(image, [mr.ClearElrRecord(topic_name="other")], image.offset + 1)
+    cleared = image.topics["other"].partitions[0]
+    assert (cleared.elr, cleared.last_known_elr, cleared.partition_epoch) == ((), (), epoch + 1)
+    assert list(delta.partitions) == [(B, 0)]
+    assert image.topics["t.a"].partitions[0].elr == (2,)
+    delta = replay.apply(image, [mr.ClearElrRecord()], image.offset + 1)
+    assert image.topics["t.a"].partitions[0].elr == ()
+    assert list(delta.partitions) == [(A, 0)], "the other has none to clear"
+
+
+def test_the_records_of_a_metadata_transaction_apply_together_when_it_ends() -> None:
+    image = image_with_topic()
+    begun = replay.apply(
+        image, [mr.BeginTransactionRecord(name="n"), mr.TopicRecord(name="new", topic_id=B)], 3
+    )
+    assert image.open_transaction is not None
+    assert (begun.topics_created, image.topic("new"), image.offset) == ({}, None, 3)
+    replay.apply(image, [partition(0, topic_id=B)], 4)
+    ended = replay.apply(image, [mr.EndTransactionRecord()], 5)
+    assert list(ended.topics_created) == [B]
+    assert image.partition("new", 0) is not None
+    assert image.open_transaction is None
+
+
+def test_the_records_of_an_aborted_metadata_transaction_are_dropped() -> None:
+    image = image_with_topic()
+    begin, removed = mr.BeginTransactionRecord(name="n"), mr.RemoveTopicRecord(topic_id=A)
+    delta = replay.apply(
+        image, [begin, removed, mr.AbortTransactionRecord(), mr.TopicRecord(name="b", topic_id=B)], 5
+    )
+    assert (delta.topics_deleted, image.open_transaction) == ({}, None)
+    assert list(image.topics) == ["t.a", "b"]
+
+
+def test_a_metadata_transaction_inside_another_is_refused() -> None:
+    image = image_with_topic()
+    begin = mr.BeginTransactionRecord(name="n")
+    with pytest.raises(MetadataError, match="begins inside another"):
+        replay.apply(image, [begin, begin], 3)

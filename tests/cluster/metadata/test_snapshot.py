@@ -10,6 +10,24 @@ from tests.cluster.support import CONFIG, commit, image_of, with_topic
 SLOTS = [name for name in MetadataImage.__slots__ if name not in ("features", "topics", "topics_by_id")]
 
 
+KEPT: list[mr.MetadataRecord] = [
+    mr.RegisterControllerRecord(
+        controller_id=3,
+        incarnation_id=b"i" * 16,
+        end_points=[mr.ControllerEndpoint(name="CONTROLLER", host="h", port=9093, security_protocol=0)],
+        features=[
+            mr.ControllerFeature(name="kraft.version", min_supported_version=0, max_supported_version=1)
+        ],
+    ),
+    mr.DelegationTokenRecord(
+        owner="User:a", requester="User:b", renewers=["User:c"], max_timestamp=3, token_id="t"
+    ),
+    mr.ZkMigrationStateRecord(zk_migration_state=3),
+    mr.BrokerRegistrationChangeRecord(broker_id=2, broker_epoch=1, cordoned_log_dirs=[b"d" * 16]),
+]
+"""Records of Kafka's that have no effect here."""
+
+
 def contents(image: MetadataImage) -> dict[str, object]:
     found: dict[str, object] = {name: getattr(image, name) for name in SLOTS if name != "offset"}
     found["topics"] = {name: (topic.topic_id, topic.partitions) for name, topic in image.topics.items()}
@@ -47,6 +65,7 @@ def test_an_image_round_trips_through_a_snapshot() -> None:
             ),
         ],
     )
+    commit(image, KEPT)
     again = MetadataImage(image.cluster_id)
     for last_offset, records in decode_batches(encode_batch(records_of(image), 0, 30)):
         replay.apply(again, records, last_offset)

@@ -6,8 +6,9 @@ import pytest
 
 from penstock.cluster.quorum.applying import Applier
 from penstock.cluster.quorum.stored_log import StoredRaftLog
-from penstock.cluster.raft.effects import Committed
+from penstock.cluster.raft.effects import Committed, TakeSnapshot
 from penstock.cluster.raft.errors import NotLeader
+from penstock.cluster.raft.values import LogPosition
 from penstock.protocol.wire import Buffer
 from penstock_simulation.broker import run_simulated
 from penstock_simulation.loop import SimulatedLoop
@@ -25,23 +26,27 @@ class FakeLog:
 
 
 class Machine:
+    state: Iterable[bytes] | None = ()
+
     async def apply(self, batches: Buffer) -> None: ...
 
     async def load(self, content: Iterable[bytes], end_offset: int) -> None: ...
 
-    def snapshot(self) -> Iterable[bytes]:
-        return ()
+    def snapshot(self) -> Iterable[bytes] | None:
+        return self.state
 
     def leader_changed(self, leader_id: int | None, epoch: int) -> None: ...
 
 
 class Subject:
     def __init__(self) -> None:
+        self.machine = Machine()
+        self.snapshots: list[LogPosition] = []
         self.applier = Applier(
             cast("StoredRaftLog", FakeLog()),
-            Machine(),
+            self.machine,
             voters_at=lambda _end_offset: None,
-            on_snapshot=lambda _snapshot: None,
+            on_snapshot=self.snapshots.append,
         )
 
     def append(self, last_offset: int, epoch: int) -> "asyncio.Future[int]":
@@ -94,5 +99,15 @@ def test_the_wait_for_the_outcome_of_an_append_ends(is_here: bool) -> None:
         with pytest.raises(NotLeader):
             await old
         assert new is None or not new.done()
+
+    run(scenario)
+
+
+def test_no_snapshot_is_written_of_a_state_that_is_not_complete() -> None:
+    async def scenario(subject: Subject) -> None:
+        subject.machine.state = None  # a metadata transaction is open
+        subject.applier.add(TakeSnapshot(LogPosition(0, 1)))
+        await subject.applier.catch_up()
+        assert subject.snapshots == [LogPosition(0, 0)], "asked for, and not taken"
 
     run(scenario)

@@ -8,6 +8,7 @@ from functools import partial
 import typer
 
 from penstock.cli.cluster.features import raise_features, read_features
+from penstock.cli.cluster.kafka_directory import inspect_directory, show_inspection
 from penstock.cli.cluster.moves import elect_preferred, request_moves, watch_moves, without_preferred_leader
 from penstock.cli.cluster.plan import CannotPlan, Move, plan_drain, plan_spread
 from penstock.cli.cluster.state import (
@@ -321,6 +322,27 @@ def _show_elections(partitions: Sequence[PartitionState]) -> None:
         return
     rows = [(each.topic, each.partition, each.leader, each.replicas[0]) for each in partitions]
     print_table(("topic", "partition", "leader", "after"), rows)
+
+
+@app.command("check-kafka")
+def check_kafka(
+    directory: str = typer.Argument(metavar="DIR", help="Data directory of a Kafka node (log.dirs)."),
+    *,
+    as_json: bool = AsJson,
+) -> None:
+    """Check whether Penstock can take over the data directory of an Apache Kafka node. Changes nothing.
+
+    Exits with 1 if not. For example:
+
+      penstock cluster check-kafka /var/lib/kafka/data
+    """
+    found = inspect_directory(directory)
+    if as_json:
+        print_json(found)
+    else:
+        show_inspection(directory, found)
+    if found.refusals:
+        raise typer.Exit(1)
 
 
 @app.command()

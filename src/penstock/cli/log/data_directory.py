@@ -108,6 +108,7 @@ def is_in_use(path: str) -> bool:
             continue
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # Kafka's
         except BlockingIOError:
             return True
         finally:

@@ -34,6 +34,21 @@ def decide_fence(image: MetadataImage, config: BrokerConfig, broker_id: int) -> 
     return Decision([change, *leave_in_sync_sets(image, config, broker_id)], None)
 
 
+def decide_retirement(image: MetadataImage, broker_id: int) -> Decision[None]:
+    """Fence the only broker of a cluster, which stops. It keeps its leaderships and their epochs: no other takes them.
+
+    Kafka, started on its directory, would else refuse its own broker until the session of this one has ended. Kafka 4.0
+    accepts only one that has announced its stop.
+    """
+    broker = image.brokers.get(broker_id)
+    if broker is None or broker.fenced or any(each.broker_id != broker_id for each in image.active_brokers()):
+        return Decision([], None)
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker_id, broker_epoch=broker.epoch, fenced=_SET, in_controlled_shutdown=_SET
+    )
+    return Decision([change], None)
+
+
 def decide_unfence(image: MetadataImage, config: BrokerConfig, broker_id: int) -> Decision[None]:
     """Unfence a broker: it leads the partitions that have no leader."""
     broker = image.brokers[broker_id]

@@ -27,6 +27,7 @@ from penstock.cluster.controller.broker_health import (
     decide_controlled_shutdown,
     decide_disk_failure,
     decide_fence,
+    decide_retirement,
     decide_unfence,
     decide_unregister,
 )
@@ -74,6 +75,7 @@ from penstock.config.live import LiveConfig
 from penstock.config.overrides import topic_config
 from penstock.config.property import ConfigError
 from penstock.config.topic import TopicConfig
+from penstock.protocol.messages.metadata_records import AbortTransactionRecord
 from penstock.security.acl import AccessControlEntry, AclFilter
 
 log = logging.getLogger(__name__)
@@ -242,6 +244,10 @@ class Controller:
             broker_id, broker_epoch, lambda: decide_fence(self.image, self.config, broker_id)
         )
 
+    async def retire_broker(self, broker_id: int) -> None:
+        """Fence the only broker, which stops."""
+        await self._mutate(lambda: decide_retirement(self.image, broker_id))
+
     async def unfence_broker(self, broker_id: int, broker_epoch: int) -> None:
         await self._mutate_broker(
             broker_id, broker_epoch, lambda: decide_unfence(self.image, self.config, broker_id)
@@ -293,6 +299,8 @@ class Controller:
         async with self._lock:
             if not self._log.sink.is_active:  # this node's image may be out of date
                 raise NotController("this node is not the active controller")
+            if self.image.open_transaction is not None:  # of a Kafka controller that has failed
+                await self._log.append([AbortTransactionRecord(reason="The controller has changed.")])
             records, result = decide()
             if records and not validate_only:
                 await self._log.append(records)

@@ -101,10 +101,23 @@ def voter_sets_in(buffer: Buffer, pos: int, header: BatchHeader) -> Iterator[tup
 
 def leader_in(buffer: Buffer, pos: int, header: BatchHeader) -> int | None:
     """The node that a LeaderChange record names as leader; None for any other batch."""
+    change = _leader_change_in(buffer, pos, header)
+    return None if change is None else change.leader_id
+
+
+def voter_ids_in(buffer: Buffer, pos: int, header: BatchHeader) -> tuple[int, ...] | None:
+    """The voters that a LeaderChange record names; None for any other batch."""
+    change = _leader_change_in(buffer, pos, header)
+    return None if change is None else tuple(each.voter_id for each in change.voters)
+
+
+def _leader_change_in(
+    buffer: Buffer, pos: int, header: BatchHeader
+) -> leader_change_message.LeaderChangeMessage | None:
     if header.is_control:
         for record in iter_records(buffer, pos=pos):
             if control_type(record.key) is ControlType.LEADER_CHANGE:
-                return leader_change_message.decode(record.value or b"", _LEADER_CHANGE_VERSION).leader_id
+                return leader_change_message.decode(record.value or b"", _LEADER_CHANGE_VERSION)
     return None
 
 

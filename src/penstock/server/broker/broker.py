@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
+from penstock.cluster.kafka_directory import CannotTakeOver, require_takeover
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -55,7 +57,16 @@ _READ_THREADS = 4
 _CHECK_THREADS = 1  # one at a time: a decompressed batch is held in memory
 _DRAIN_MS_MAX = 10_000
 
-_REFUSALS = (ConfigError, ListenFailed, LogError, MetadataError, RaftError, NotAdmitted, JoinFailed)
+_REFUSALS = (
+    CannotTakeOver,
+    ConfigError,
+    ListenFailed,
+    LogError,
+    MetadataError,
+    RaftError,
+    NotAdmitted,
+    JoinFailed,
+)
 
 
 class StartFailed(Exception):
@@ -193,6 +204,7 @@ class Broker:
     async def _make_parts(self) -> Parts:
         """Open the logs, and create all other parts of a broker."""
         ports, config = self._ports, self._config
+        require_takeover(ports.files, self._directory())
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         known = load_secret(ports.files, self._directory(), self._given_secret)
@@ -305,9 +317,19 @@ class Broker:
             randomness=self._ports.randomness,
         )
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
+        self._cleanup.push_async_callback(self._retire, parts)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
         if secret.value is None and (is_alone or parts.dialer.proves_secret):
             create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
+
+    async def _retire(self, parts: Parts) -> None:
+        """Record that the broker of a quorum of one has stopped."""
+        if not (parts.quorum.is_alone and parts.quorum.is_active and parts.services.is_ready):
+            return
+        try:
+            await parts.controller.retire_broker(self._config.node_id)
+        except (LogError, NotController) as error:
+            log.debug("Cannot record that this broker has stopped: %s", error)
 
     def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
         store = parts.store

@@ -21,6 +21,7 @@ from penstock.storage.errors import StorageError, StorageFailure
 from penstock.storage.file_cache import FileCache, Handle
 from penstock.storage.files import Buffer, File
 from penstock.storage.segment.indexes import (
+    INDEX,
     INDEX_SUFFIXES,
     IndexSource,
     SegmentIndexes,
@@ -215,6 +216,14 @@ class Segment:
         if self.indexes_in_memory is not None:
             self.indexes_in_memory.close_times()
             self.save_indexes()
+            self._make_index_file()
+
+    def _make_index_file(self) -> None:
+        """Kafka takes a segment without an offset index for damaged, and reads all of it."""
+        files = self._cache.files
+        if not files.exists(self.path(INDEX)):
+            with contextlib.suppress(OSError):
+                files.open(self.path(INDEX), create=True).close()
 
     def truncate_to(self, offset: int, position: int) -> None:
         """Drop the batches from `position` on, of which the first has `offset` or more."""
@@ -313,7 +322,7 @@ class Segment:
         """Hold neither an open file nor indexes, until the segment is used again."""
         self._close_file()
         if self.indexes_in_memory is not None:
-            self.save_indexes()
+            self.seal()
             if self.indexes_in_memory.is_saved:
                 if self.indexes_in_memory.is_ready_for_batches:
                     self._max_timestamp = self.indexes_in_memory.max_timestamp

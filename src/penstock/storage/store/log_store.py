@@ -157,6 +157,9 @@ class LogStore:
 
         Raises `DirectoryInUse` when another process has it, `DirectoryMismatch` when it is another broker's.
         """
+        _check_owner(
+            metadata_files.read_meta(files, directory), directory, node_id
+        )  # before anything changes
         _make_durably(files, directory)
         with contextlib.ExitStack() as on_failure:
             lock = on_failure.enter_context(contextlib.ExitStack())
@@ -171,11 +174,8 @@ class LogStore:
                 _require_no_logs(files, directory)
                 meta = Meta(cluster_id=new_cluster_id(), node_id=node_id, directory_id=new_directory_id())
                 metadata_files.write_meta(files, directory, meta)
-            elif meta.node_id != node_id:
-                raise DirectoryMismatch(
-                    f"{directory} belongs to node {meta.node_id}, and this is node {node_id}: set node.id to "
-                    f"{meta.node_id}, or give another data directory"
-                )
+            else:
+                _check_owner(meta, directory, node_id)
             metadata_files.restrict_access(files, directory)
             store = cls(
                 directory,
@@ -476,6 +476,15 @@ class LogStore:
             for name, log in self._logs.items()
         ]
         self._inventory.write(self.broker_epoch, opened, self._unopened)
+
+
+def _check_owner(meta: Meta | None, directory: str, node_id: int) -> None:
+    """Raise `DirectoryMismatch` for the directory of another node."""
+    if meta is not None and meta.node_id != node_id:
+        raise DirectoryMismatch(
+            f"{directory} belongs to node {meta.node_id}, and this is node {node_id}: set node.id to "
+            f"{meta.node_id}, or give another data directory"
+        )
 
 
 def _require_no_logs(files: FileSystem, directory: str) -> None:
