@@ -122,6 +122,16 @@ class BrokerConfig:
         matching = [each.name for each in self.listeners if each.security_protocol == protocol]
         return matching[0] if matching else self.listeners[0].name
 
+    def protocol_of(self, listener: str) -> str:
+        """The security protocol of a listener of this node, or of other nodes. Raises `ConfigError`."""
+        protocol = self._protocols().get(listener)
+        if protocol is None:
+            raise ConfigError(
+                f"No security protocol is defined for listener {listener}: add {listener}:PROTOCOL to "
+                "listener.security.protocol.map"
+            )
+        return protocol
+
     def settings(self) -> Mapping[str, Value]:
         """The values set in any layer, without the table's defaults."""
         return self._values

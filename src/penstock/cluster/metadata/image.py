@@ -108,6 +108,11 @@ class MetadataImage:
         """The dynamic settings of all brokers."""
         return self.configs.get((ResourceType.BROKER, ""), _NOTHING)
 
+    @property
+    def has_kafka_nodes(self) -> bool:
+        """Whether the cluster is mixed: nodes of Apache Kafka are among its members (ADR 23)."""
+        return any(each.is_kafka for each in self.brokers.values())
+
     def is_active(self, broker_id: int) -> bool:
         """Whether a broker is registered and active."""
         broker = self.brokers.get(broker_id)

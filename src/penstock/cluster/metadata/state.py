@@ -26,6 +26,7 @@ ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 SHARE_VERSION = "share.version"
 KRAFT_VERSION = "kraft.version"
 STREAMS_VERSION = "streams.version"
+PENSTOCK_VERSION = "penstock.version"
 CORDONED_DIRECTORIES_LEVEL = 30  # of metadata.version
 KRAFT_LEVEL = 1
 SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {
@@ -48,8 +49,19 @@ Share groups (KIP-932) exist from 1 on. The quorum is always at kraft.version 1,
 There are no groups for Kafka Streams: streams.version exists because tools set all features of a release, and has no
 effect; clients look for the APIs.
 """
+_MARK: Mapping[str, tuple[int, int]] = {PENSTOCK_VERSION: (0, 1)}
+"""A feature that every node registers, never switched on: it tells Penstock's nodes from Kafka's (ADR 23)."""
+REGISTERED_FEATURES: Mapping[str, tuple[int, int]] = {**SUPPORTED_FEATURES, **_MARK}
+"""The features that a node registers."""
+_LOWEST_LEVEL = SUPPORTED_FEATURES[METADATA_VERSION][0]
 NOT_SWITCHED_ON = frozenset({KRAFT_VERSION})
 """Features that are off in a new cluster and after an upgrade."""
+
+
+def is_kafka_node(features: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether a node that registers these features is one of Apache Kafka."""
+    lowest, _ = features.get(METADATA_VERSION, (_LOWEST_LEVEL, 0))
+    return PENSTOCK_VERSION not in features and lowest != _LOWEST_LEVEL
 
 
 class Partition(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,6 +174,11 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it may lead, or be in sync."""
         return self.is_active and not self.has_failed_disk
 
+    @property
+    def is_kafka(self) -> bool:
+        """Whether it is a node of Apache Kafka. Penstock before penstock.version is known by its lowest level."""
+        return is_kafka_node(self.features)
+
     def endpoint(self, listener: str) -> Endpoint | None:
         return next((each for each in self.endpoints if each.name == listener), None)
 
@@ -215,6 +232,11 @@ class Features:
     def levels(self) -> dict[str, int]:
         """All enabled features, including the quorum's own."""
         return {**self.finalized, KRAFT_VERSION: KRAFT_LEVEL}
+
+    @property
+    def registered(self) -> Mapping[str, tuple[int, int]]:
+        """The features that a node of this version registers."""
+        return {**self.supported, **_MARK}
 
     @property
     def metadata_version(self) -> int:

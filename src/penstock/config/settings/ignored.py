@@ -192,9 +192,6 @@ _ROWS = {
     "A follower has one connection to each leader, so that all partitions are fetched and synced together.": """
         num.replica.fetchers int 1 cluster-wide
     """,
-    "The voters are in the metadata log; a new node joins with `penstock up --join`.": """
-        controller.quorum.bootstrap.servers list "" read-only
-    """,
     "The metadata log is kept with the other logs, under one lock and one set of checkpoints.": """
         metadata.log.dir string - read-only
     """,

@@ -25,6 +25,7 @@ from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.quorum.start import start_quorum
 from penstock.cluster.raft.errors import RaftError
 from penstock.config.broker import BrokerConfig
+from penstock.config.controllers import controllers_to_join
 from penstock.config.listeners import Endpoint
 from penstock.config.live import LiveConfig
 from penstock.config.property import ConfigError
@@ -32,6 +33,7 @@ from penstock.config.settings import logs, network
 from penstock.runtime.offload import Offload, OffloadPool
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
+from penstock.security.mixed_cluster import MixedCluster
 from penstock.server.broker.disk_watch import DiskWatch
 from penstock.server.broker.parts import Dialects, Parts
 from penstock.server.broker.secret_file import create_secret, load_secret, store_secret
@@ -197,12 +199,14 @@ class Broker:
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         known = load_secret(ports.files, self._directory(), self._given_secret)
         secret = ClusterSecret(ports.randomness, known, self._find_secret)
+        mixed = MixedCluster(is_mixed=len(controllers_to_join(config)) > 0)
         dialer = Dialer(
             self._settings,
             ports.network,
             ports.liveness,
             secret,
             client_id=f"penstock-broker-{config.node_id}",
+            mixed=mixed,
         )
         ring = self._ring()
         store = await self._open_store(dialer, secret, reads, ring)
@@ -215,6 +219,7 @@ class Broker:
             flusher,
             dialer,
             secret=secret,
+            mixed=mixed,
             connections=self.connections,
             bound=self._bound,
             reads=reads,

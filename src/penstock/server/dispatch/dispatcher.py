@@ -80,7 +80,7 @@ class Dispatcher:
             header=header,
         )
         limit = route.for_brokers
-        if limit is not None and not peer.is_broker and limit.is_meant(request, version):
+        if limit is not None and limit.is_meant(request, version) and not peer.is_broker:
             services.strangers.note(peer, f"sent {route.name}")
             return ctx.finish(limit.refusal(request, route.response_type))
         if route.key == _ENVELOPE:
