@@ -58,22 +58,25 @@ async def start_quorum(
     stored: StoredRaftLog,
     config: BrokerConfig,
     *,
-    endpoint: Endpoint,
+    endpoints: Sequence[Endpoint],
     join: Sequence[tuple[str, int]],
     randomness: random.Random,
 ) -> None:
-    """Start; a quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`."""
+    """Start; a quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`.
+
+    The other nodes reach this one at `endpoints`, and use the first.
+    """
     _check_present(store, stored)
     me = ReplicaKey(store.node_id, store.directory_id)
-    here = (Address(endpoint.name, endpoint.host, endpoint.port),)
+    here = tuple(Address(each.name, each.host, each.port) for each in endpoints)
     is_joining = await _is_joining(stored, me, has_members=len(join) > 0)
     if stored.end_offset == 0 and not join and (others := other_voters(config)):
         log.warning(
             "Ignored controller.quorum.voters (%s): a node with an empty data directory starts a new cluster. Start "
             "the others with --join %s:%d",
             ", ".join(others),
-            endpoint.host or "HOST",
-            endpoint.port,
+            here[0].host or "HOST",
+            here[0].port,
         )
     await quorum.driver.start(
         me,
@@ -82,7 +85,7 @@ async def start_quorum(
         settings=_settings(config),
         randomness=randomness,
         endpoints=here,
-        bootstrap=tuple(Address(endpoint.name, host, port) for host, port in join),
+        bootstrap=tuple(Address(here[0].name, host, port) for host, port in join),
     )
     if is_joining and not join and len(quorum.driver.node.voters) == 0:
         await quorum.driver.stop()

@@ -167,12 +167,15 @@ class Broker:
         for endpoint in await parts.server.listen(list(self._config.listeners)):
             self._bound[endpoint.name] = endpoint
         advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
-        await self._start_quorum(parts, advertised[self._config.inter_broker_listener])
+        await self._start_quorum(parts, [advertised[each] for each in self._config.quorum_listeners])
         if quorum.is_active:
             await parts.controller.bootstrap(users=self._users)
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
             await parts.server.start()
-        lifecycle = self._lifecycle = self._make_lifecycle(parts, list(advertised.values()))
+        controllers = self._config.controller_listeners
+        lifecycle = self._lifecycle = self._make_lifecycle(
+            parts, [each for name, each in advertised.items() if name not in controllers]
+        )
         for failures in (parts.replicas.disk_failures, quorum.failures):
             failures.subscribe(parts.replicas.disk.failed)
             failures.subscribe(lifecycle.on_disk_failure)
@@ -296,7 +299,7 @@ class Broker:
             log.info("Ignored --join: this node is a member of its cluster already: %s", error)
             return None
 
-    async def _start_quorum(self, parts: Parts, endpoint: Endpoint) -> None:
+    async def _start_quorum(self, parts: Parts, endpoints: Sequence[Endpoint]) -> None:
         self._cleanup.push_async_callback(parts.active.stop)
         self._cleanup.push_async_callback(parts.access.close)
         self._cleanup.push_async_callback(parts.quorum_peers.close)
@@ -305,7 +308,7 @@ class Broker:
             parts.store,
             parts.raft_log,
             self._config,
-            endpoint=endpoint,
+            endpoints=endpoints,
             join=self._join,
             randomness=self._ports.randomness,
         )

@@ -225,6 +225,7 @@ class Parts:
             access=self.access,
             active=self.active,
             listeners=ListenerCheck(ports.network, self.identity, settings, bound),
+            controller_listeners=frozenset(config.controller_listeners),
             broker_principals=() if security is None else security.brokers,
         )
 
