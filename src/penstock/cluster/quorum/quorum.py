@@ -74,6 +74,12 @@ class Quorum:
         addresses = self.driver.leader_addresses
         return None if not addresses else endpoint_at(addresses[0])
 
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether the image has all that was committed at the last answer of the leader."""
+        node = self.driver.node
+        return node.is_caught_up and self._metadata.image.offset + 1 >= node.high_watermark
+
     # -- requests -----------------------------------------------------------------------------------
 
     async def ask(self, request: Request) -> Response:

@@ -157,9 +157,6 @@ _ROWS = {
         add.partitions.to.txn.retry.backoff.max.ms int 100 read-only 0
         add.partitions.to.txn.retry.backoff.ms int 20 read-only 1
     """,
-    "A node joins when it is started with `--join`.": """
-        controller.quorum.auto.join.enable boolean false read-only
-    """,
     "Metrics are offered to Prometheus.": """
         metric.reporters list "" cluster-wide
         metrics.num.samples int 2 read-only 1

@@ -111,6 +111,12 @@ CONTROLLER_QUORUM_VOTERS = QUORUM.names(
     "The voters of a static quorum, as id@host:port: a node without the role `controller` joins their cluster. "
     "Otherwise the voters are in the metadata log, and a new node joins with `penstock up --join`.",
 )
+CONTROLLER_QUORUM_AUTO_JOIN_ENABLE = QUORUM.boolean(
+    "controller.quorum.auto.join.enable",
+    False,
+    "Whether a node that joins through `controller.quorum.bootstrap.servers` becomes a voter (KIP-1186). A node that "
+    "joins with `penstock up --join` always does.",
+)
 CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS = QUORUM.integer(
     "controller.quorum.election.timeout.ms", 400, "How long a candidate waits for votes."
 )

@@ -16,26 +16,35 @@ from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
-from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
+from penstock.cluster.joining import (
+    JoinFailed,
+    JoinRefused,
+    Members,
+    check_features,
+    check_node_id,
+    find_cluster,
+)
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.quorum.quorum import Quorum
 from penstock.cluster.quorum.start import start_quorum
 from penstock.cluster.raft.errors import RaftError
 from penstock.config.broker import BrokerConfig
-from penstock.config.controllers import controllers_to_join
+from penstock.config.controllers import controller_listener, controllers_to_join
 from penstock.config.listeners import Endpoint
 from penstock.config.live import LiveConfig
 from penstock.config.property import ConfigError
-from penstock.config.settings import logs, network
+from penstock.config.settings import logs, network, replication
 from penstock.runtime.offload import Offload, OffloadPool
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.security.mixed_cluster import MixedCluster
 from penstock.server.broker.disk_watch import DiskWatch
 from penstock.server.broker.parts import Dialects, Parts
+from penstock.server.broker.secret_agreement import SecretAgreement
 from penstock.server.broker.secret_file import create_secret, load_secret, store_secret
 from penstock.server.connections import Connections
 from penstock.server.context import Services
@@ -56,6 +65,7 @@ _SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal c
 _READ_THREADS = 4
 _CHECK_THREADS = 1  # one at a time: a decompressed batch is held in memory
 _DRAIN_MS_MAX = 10_000
+_CATCH_UP_POLL_MS = 10
 
 _REFUSALS = (ConfigError, ListenFailed, LogError, MetadataError, RaftError, NotAdmitted, JoinFailed)
 
@@ -85,6 +95,7 @@ class Broker:
         """
         self._config = config
         self._join = tuple(join)
+        self._members: Members | None = None
         self._users = tuple(users)
         self._given_secret, self._find_secret = secret, find_secret
         self._dialects = dialects
@@ -179,9 +190,15 @@ class Broker:
         for failures in (parts.replicas.disk_failures, quorum.failures):
             failures.subscribe(parts.replicas.disk.failed)
             failures.subscribe(lifecycle.on_disk_failure)
+        agreement = self._secret_agreement(parts)
+        if agreement is not None:
+            await self._catch_up(quorum)
+            await agreement.obtain()
         await lifecycle.register()
         parts.store.broker_epoch = access.broker_epoch
         await parts.metadata.reached(access.broker_epoch)
+        if agreement is not None:
+            await agreement.complete(access.broker_epoch)
         warn_of_other_value(parts.metadata.image, self._config)
         self._cleanup.push_async_callback(parts.partitions.stop)
         await parts.partitions.start(
@@ -200,9 +217,10 @@ class Broker:
         ports, config = self._ports, self._config
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
+        self._members = self._members_to_join()
         known = load_secret(ports.files, self._directory(), self._given_secret)
         secret = ClusterSecret(ports.randomness, known, self._find_secret)
-        mixed = MixedCluster(is_mixed=len(controllers_to_join(config)) > 0)
+        mixed = MixedCluster(is_mixed=self._joins_controllers)
         dialer = Dialer(
             self._settings,
             ports.network,
@@ -281,12 +299,21 @@ class Broker:
 
         self._cleanup.push_async_callback(end)
 
+    def _members_to_join(self) -> Members | None:
+        """`--join` names brokers, and the settings name controllers. Raises `ConfigError`."""
+        if self._join:
+            return Members(self._join, self._config.inter_broker_listener)
+        controllers = controllers_to_join(self._config)
+        if not controllers:
+            return None
+        return Members(controllers, controller_listener(self._config) or "", are_controllers=True)
+
     async def _cluster_to_join(self, dialer: Dialer, own_cluster_id: str | None) -> str | None:
         """None for a node that joins no cluster, or that is a member already while the named members are down."""
-        if not self._join:
+        if self._members is None:
             return None
         try:
-            return await cluster_id_of(self._join, dialer.open, self._config.inter_broker_listener)
+            cluster = await find_cluster(self._members, dialer.open)
         except JoinFailed as error:
             if own_cluster_id is None:
                 raise
@@ -296,8 +323,14 @@ class Broker:
                     "(or has another token): give an empty data directory with --data DIR, or join the cluster it "
                     "belongs to"
                 ) from error
-            log.info("Ignored --join: this node is a member of its cluster already: %s", error)
+            log.info(
+                "Ignored %s: this node is a member of its cluster already: %s", self._members.setting, error
+            )
             return None
+        check_features(cluster)
+        if own_cluster_id is None:
+            check_node_id(cluster, self._config.node_id)
+        return cluster.cluster_id
 
     async def _start_quorum(self, parts: Parts, endpoints: Sequence[Endpoint]) -> None:
         self._cleanup.push_async_callback(parts.active.stop)
@@ -309,13 +342,47 @@ class Broker:
             parts.raft_log,
             self._config,
             endpoints=endpoints,
-            join=self._join,
+            members=self._members,
             randomness=self._ports.randomness,
         )
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
+        if self._joins_controllers:
+            return  # see `SecretAgreement`
         if secret.value is None and (is_alone or parts.dialer.proves_secret):
             create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
+
+    @property
+    def _joins_controllers(self) -> bool:
+        return self._members is not None and self._members.are_controllers
+
+    def _secret_agreement(self, parts: Parts) -> SecretAgreement | None:
+        """None where the secret is known from the start, or brokers need none."""
+        secret = parts.services.secret
+        if not (self._joins_controllers and parts.dialer.proves_secret):
+            return None
+        return SecretAgreement(
+            parts.store.node_id,
+            secret,
+            parts.metadata.image,
+            parts.dialer,
+            self._ports.liveness,
+            listener=self._config.inter_broker_listener,
+            store=partial(store_secret, self._ports.files, parts.store.directory, secret),
+        )
+
+    async def _catch_up(self, quorum: Quorum) -> None:
+        """Wait until this node knows the metadata of the cluster that it joins. Raises `NotAdmitted`."""
+        timeout_ms = self._config[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
+        clock = self._ports.liveness
+        deadline_ms = clock.monotonic_ms() + timeout_ms
+        while not quorum.has_caught_up:
+            if clock.monotonic_ms() >= deadline_ms:
+                raise NotAdmitted(
+                    f"the metadata of the cluster could not be read within {timeout_ms} ms: check that a majority of "
+                    "its controllers run"
+                )
+            await clock.sleep(_CATCH_UP_POLL_MS)
 
     def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
         store = parts.store

@@ -61,7 +61,9 @@ class Dispatcher:
             return self._refuse_version(route, header)
         services = self._services
         if peer.listener in services.controller_listeners and not route.is_of_controllers:
-            raise CloseConnection(f"it sent {route.name} to a listener of controllers, which does not serve it")
+            raise CloseConnection(
+                f"it sent {route.name} to a listener of controllers, which does not serve it"
+            )
         if not services.is_ready and not route.is_early:
             raise CloseConnection("this broker has not caught up with its cluster yet")
         is_elsewhere = route.is_forwarded and not services.controller.is_active
