@@ -50,7 +50,9 @@ class BrokerProcess:
         within: Sequence[
             str
         ] = (),  # a command that runs the broker somewhere, such as in a network namespace
+        config: Path | None = None,
     ) -> None:
+        """With `config`, a properties file says what to listen on and where the data is; `port` is its first."""
         self.data_dir = directory / "data"
         self.log_path = directory / "broker.log"
         self.start_durations_s: list[float] = []
@@ -62,6 +64,7 @@ class BrokerProcess:
         self._host = host
         self._environment = dict(environment or {})
         self._within = list(within)
+        self._config = config
         self._port = port or free_port()
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -106,7 +109,10 @@ class BrokerProcess:
         assert not self.is_running, "the broker runs already"
         self._directory.mkdir(parents=True, exist_ok=True)
         command = [*self._within, sys.executable, "-m", "penstock.cli.main", "up"]
-        command += ["--listen", self.bootstrap, "--data", str(self.data_dir)]
+        if self._config is None:
+            command += ["--listen", self.bootstrap, "--data", str(self.data_dir)]
+        else:
+            command += ["--config", str(self._config)]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]
         command += self.arguments

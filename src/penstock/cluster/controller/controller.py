@@ -74,6 +74,7 @@ from penstock.config.live import LiveConfig
 from penstock.config.overrides import topic_config
 from penstock.config.property import ConfigError
 from penstock.config.topic import TopicConfig
+from penstock.protocol.messages.metadata_records import AbortTransactionRecord
 from penstock.security.acl import AccessControlEntry, AclFilter
 
 log = logging.getLogger(__name__)
@@ -293,6 +294,8 @@ class Controller:
         async with self._lock:
             if not self._log.sink.is_active:  # this node's image may be out of date
                 raise NotController("this node is not the active controller")
+            if self.image.open_transaction is not None:  # of a Kafka controller that has failed
+                await self._log.append([AbortTransactionRecord(reason="The controller has changed.")])
             records, result = decide()
             if records and not validate_only:
                 await self._log.append(records)

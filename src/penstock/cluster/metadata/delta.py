@@ -23,6 +23,7 @@ class MetadataDelta:
         "acls_changed",
         "brokers_changed",
         "configs_changed",
+        "controllers_changed",
         "credentials_changed",
         "features_changed",
         "last_offset",
@@ -40,6 +41,7 @@ class MetadataDelta:
         self.partitions: dict[tuple[bytes, int], PartitionDelta] = {}
         self.configs_changed: set[tuple[int, str]] = set()  # resource type and name
         self.brokers_changed: set[int] = set()
+        self.controllers_changed: set[int] = set()
         self.features_changed = False
         self.producer_ids_changed = False
         self.acls_changed: set[bytes] = set()  # ids
@@ -86,6 +88,11 @@ def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
     }
     delta.brokers_changed = {
         key for key in old.brokers.keys() | new.brokers.keys() if old.brokers.get(key) != new.brokers.get(key)
+    }
+    delta.controllers_changed = {
+        key
+        for key in old.controllers.keys() | new.controllers.keys()
+        if old.controllers.get(key) != new.controllers.get(key)
     }
     delta.features_changed = old.features.finalized != new.features.finalized
     delta.producer_ids_changed = old.next_producer_id != new.next_producer_id

@@ -12,8 +12,10 @@ from penstock.cluster.metadata.state import (
     Features,
     Partition,
     RegisteredBroker,
+    RegisteredController,
     Topic,
 )
+from penstock.protocol.messages.metadata_records import DelegationTokenRecord, MetadataRecord
 from penstock.security.acl import AccessControlEntry
 from penstock.security.scram_credentials import ScramCredential
 
@@ -40,14 +42,18 @@ class MetadataImage:
         "brokers",
         "cluster_id",
         "configs",
+        "controllers",
         "credentials",
+        "delegation_tokens",
         "features",
         "names_by_collision_key",
         "next_producer_id",
         "offset",
+        "open_transaction",
         "quotas",
         "topics",
         "topics_by_id",
+        "zk_migration_state",
     )
 
     def __init__(self, cluster_id: str) -> None:
@@ -63,6 +69,11 @@ class MetadataImage:
         self.credentials: dict[tuple[str, int], ScramCredential] = {}  # by user and mechanism
         self.acls: dict[bytes, AccessControlEntry] = {}
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
+        self.controllers: dict[int, RegisteredController] = {}
+        self.delegation_tokens: dict[str, DelegationTokenRecord] = {}  # by id; kept for Kafka, no effect here
+        self.zk_migration_state = 0  # likewise
+        self.open_transaction: list[MetadataRecord] | None = None
+        """The records of a metadata transaction (KIP-868) that has not ended: they are not applied yet."""
 
     def become(self, other: "MetadataImage") -> None:
         """Copy the content of another image into this one, to which others refer."""

@@ -1,4 +1,8 @@
-"""Applies metadata records to the image. An invalid record means that the log is not this cluster's."""
+"""Applies metadata records to the image. An invalid record means that the log is not this cluster's.
+
+The records of a metadata transaction (KIP-868) are collected in the image and applied when it ends, all at once; those
+of an aborted transaction are dropped. Kafka's controllers write them: a decision of ours is one batch.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,6 +16,7 @@ from penstock.cluster.metadata.image import SYNC_HISTORY, MetadataImage, Resourc
 from penstock.cluster.metadata.state import (
     Partition,
     RegisteredBroker,
+    RegisteredController,
     Topic,
 )
 from penstock.protocol.messages import metadata_records as mr
@@ -23,7 +28,12 @@ def apply(image: MetadataImage, records: Iterable[mr.MetadataRecord], last_offse
     """Apply records up to `last_offset`; returns the changes."""
     delta = MetadataDelta(last_offset)
     for record in records:
-        _APPLIERS[type(record)](image, delta, record)
+        if image.open_transaction is None or isinstance(record, _ENDS):
+            _APPLIERS[type(record)](image, delta, record)
+        elif isinstance(record, mr.BeginTransactionRecord):
+            raise MetadataError("a metadata transaction begins inside another")
+        else:
+            image.open_transaction.append(record)
     image.offset = last_offset
     return delta
 
@@ -199,12 +209,69 @@ def _quota(image: MetadataImage, delta: MetadataDelta, record: mr.ClientQuotaRec
     delta.quotas_changed = True
 
 
-def _nothing(_image: MetadataImage, _delta: MetadataDelta, _record: mr.MetadataRecord) -> None:
-    """Ignore the markers of metadata transactions (KIP-868): a decision is one batch here."""
+def _elr_cleared(image: MetadataImage, delta: MetadataDelta, record: mr.ClearElrRecord) -> None:
+    """Clear the eligible leaders of one topic, or of all if the record names none."""
+    if record.topic_name and record.topic_name not in image.topics:
+        raise MetadataError(f"the eligible leaders of topic {record.topic_name} are cleared, which does not exist")
+    for topic in [image.topics[record.topic_name]] if record.topic_name else image.topics.values():
+        for number, partition in topic.partitions.items():
+            if partition.elr or partition.last_known_elr:
+                none = mr.PartitionChangeRecord(
+                    topic_id=topic.topic_id,
+                    partition_id=number,
+                    eligible_leader_replicas=[],
+                    last_known_elr=[],
+                )
+                _partition_changed(image, delta, none)
 
 
-def _aborted(_image: MetadataImage, _delta: MetadataDelta, _record: mr.AbortTransactionRecord) -> None:
-    raise MetadataError("the metadata log holds an aborted transaction, which this version cannot undo")
+def _controller_registered(
+    image: MetadataImage, delta: MetadataDelta, record: mr.RegisterControllerRecord
+) -> None:
+    image.controllers[record.controller_id] = RegisteredController.of(record)
+    delta.controllers_changed.add(record.controller_id)
+
+
+def _token(image: MetadataImage, _delta: MetadataDelta, record: mr.DelegationTokenRecord) -> None:
+    image.delegation_tokens[record.token_id] = record
+
+
+def _token_removed(
+    image: MetadataImage, _delta: MetadataDelta, record: mr.RemoveDelegationTokenRecord
+) -> None:
+    image.delegation_tokens.pop(record.token_id, None)
+
+
+def _zk_migration(image: MetadataImage, _delta: MetadataDelta, record: mr.ZkMigrationStateRecord) -> None:
+    image.zk_migration_state = record.zk_migration_state
+
+
+def _nothing(_image: MetadataImage, _delta: MetadataDelta, _record: mr.NoOpRecord) -> None:
+    """Kafka's controllers write these to move the committed offset on."""
+
+
+def _transaction_begun(
+    image: MetadataImage, _delta: MetadataDelta, _record: mr.BeginTransactionRecord
+) -> None:
+    image.open_transaction = []
+
+
+def _transaction_ended(image: MetadataImage, delta: MetadataDelta, _record: mr.EndTransactionRecord) -> None:
+    for record in _take_transaction(image):
+        _APPLIERS[type(record)](image, delta, record)
+
+
+def _transaction_aborted(
+    image: MetadataImage, _delta: MetadataDelta, _record: mr.AbortTransactionRecord
+) -> None:
+    _take_transaction(image)
+
+
+def _take_transaction(image: MetadataImage) -> list[mr.MetadataRecord]:
+    if image.open_transaction is None:
+        raise MetadataError("a metadata transaction ends that has not begun")
+    records, image.open_transaction = image.open_transaction, None
+    return records
 
 
 _APPLIERS: dict[type[mr.MetadataRecord], Callable[[MetadataImage, MetadataDelta, Any], None]] = {
@@ -225,9 +292,14 @@ _APPLIERS: dict[type[mr.MetadataRecord], Callable[[MetadataImage, MetadataDelta,
     mr.AccessControlEntryRecord: _acl,
     mr.RemoveAccessControlEntryRecord: _acl_removed,
     mr.ClientQuotaRecord: _quota,
-    mr.RegisterControllerRecord: _nothing,
+    mr.ClearElrRecord: _elr_cleared,
+    mr.RegisterControllerRecord: _controller_registered,
+    mr.DelegationTokenRecord: _token,
+    mr.RemoveDelegationTokenRecord: _token_removed,
+    mr.ZkMigrationStateRecord: _zk_migration,
     mr.NoOpRecord: _nothing,
-    mr.BeginTransactionRecord: _nothing,
-    mr.EndTransactionRecord: _nothing,
-    mr.AbortTransactionRecord: _aborted,
+    mr.BeginTransactionRecord: _transaction_begun,
+    mr.EndTransactionRecord: _transaction_ended,
+    mr.AbortTransactionRecord: _transaction_aborted,
 }
+_ENDS = (mr.EndTransactionRecord, mr.AbortTransactionRecord)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.cluster.metadata.state import Partition, RegisteredBroker
+from penstock.cluster.metadata.state import Partition, RegisteredBroker, RegisteredController
 from penstock.protocol.messages import metadata_records as mr
 
 
@@ -13,6 +13,8 @@ def records_of(image: MetadataImage) -> Iterator[mr.MetadataRecord]:
         yield mr.FeatureLevelRecord(name=name, feature_level=level)
     for broker_id in sorted(image.brokers):
         yield _broker(image.brokers[broker_id])
+    for controller_id in sorted(image.controllers):
+        yield _controller(image.controllers[controller_id])
     for topic in image.topics.values():
         yield mr.TopicRecord(name=topic.name, topic_id=topic.topic_id)
         for number, partition in topic.partitions.items():
@@ -22,6 +24,8 @@ def records_of(image: MetadataImage) -> Iterator[mr.MetadataRecord]:
             yield mr.ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value)
     if image.next_producer_id:
         yield mr.ProducerIdsRecord(next_producer_id=image.next_producer_id)
+    if image.zk_migration_state:
+        yield mr.ZkMigrationStateRecord(zk_migration_state=image.zk_migration_state)
     yield from _security(image)
 
 
@@ -50,6 +54,7 @@ def _security(image: MetadataImage) -> Iterator[mr.MetadataRecord]:
         named = [mr.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
         for key, value in quotas.items():
             yield mr.ClientQuotaRecord(entity=named, key=key, value=value)
+    yield from image.delegation_tokens.values()
 
 
 def _broker(broker: RegisteredBroker) -> mr.RegisterBrokerRecord:
@@ -71,6 +76,26 @@ def _broker(broker: RegisteredBroker) -> mr.RegisterBrokerRecord:
         fenced=broker.fenced,
         in_controlled_shutdown=broker.in_controlled_shutdown,
         log_dirs=list(broker.log_dirs),
+        cordoned_log_dirs=None if broker.cordoned_log_dirs is None else list(broker.cordoned_log_dirs),
+        is_migrating_zk_broker=broker.is_migrating_zk_broker,
+    )
+
+
+def _controller(controller: RegisteredController) -> mr.RegisterControllerRecord:
+    return mr.RegisterControllerRecord(
+        controller_id=controller.controller_id,
+        incarnation_id=controller.incarnation_id,
+        zk_migration_ready=controller.zk_migration_ready,
+        end_points=[
+            mr.ControllerEndpoint(
+                name=each.name, host=each.host, port=each.port, security_protocol=each.security_protocol_id
+            )
+            for each in controller.endpoints
+        ],
+        features=[
+            mr.ControllerFeature(name=name, min_supported_version=low, max_supported_version=high)
+            for name, (low, high) in controller.features.items()
+        ],
     )
 
 

@@ -1,15 +1,20 @@
 """The objects in the cluster metadata: topics, partitions, brokers, features."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from penstock.config.listeners import SECURITY_PROTOCOL_IDS, Endpoint
 from penstock.protocol.messages.metadata_records import (
+    BrokerEndpoint,
+    BrokerFeature,
     BrokerRegistrationChangeRecord,
+    ControllerEndpoint,
+    ControllerFeature,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
 )
 
 NO_LEADER = -1
@@ -158,6 +163,8 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
     in_controlled_shutdown: bool = False
     features: Mapping[str, tuple[int, int]] = {}
     log_dirs: tuple[bytes, ...] = ()
+    cordoned_log_dirs: tuple[bytes, ...] | None = None  # KIP-1066: kept for Kafka, no effect here
+    is_migrating_zk_broker: bool = False  # a leftover of clusters that came from ZooKeeper
 
     @property
     def is_active(self) -> bool:
@@ -188,23 +195,14 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
             broker_id=record.broker_id,
             epoch=record.broker_epoch,
             incarnation_id=record.incarnation_id,
-            endpoints=tuple(
-                Endpoint(
-                    name=each.name,
-                    host=each.host,
-                    port=each.port,
-                    security_protocol=_PROTOCOL_NAMES[each.security_protocol],
-                )
-                for each in record.end_points
-            ),
+            endpoints=_endpoints_of(record.end_points),
             rack=record.rack,
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
-            features={
-                each.name: (each.min_supported_version, each.max_supported_version)
-                for each in record.features
-            },
+            features=_levels_of(record.features),
             log_dirs=tuple(record.log_dirs),
+            cordoned_log_dirs=_or_none(record.cordoned_log_dirs),
+            is_migrating_zk_broker=record.is_migrating_zk_broker,
         )
 
     def changed(self, change: BrokerRegistrationChangeRecord) -> "RegisteredBroker":
@@ -215,7 +213,50 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
             fenced=self.fenced if change.fenced == 0 else change.fenced > 0,
             in_controlled_shutdown=self.in_controlled_shutdown if shutdown == 0 else shutdown > 0,
             log_dirs=tuple(change.log_dirs) or self.log_dirs,
+            cordoned_log_dirs=self.cordoned_log_dirs
+            if change.cordoned_log_dirs is None
+            else tuple(change.cordoned_log_dirs),
         )
+
+
+class RegisteredController(msgspec.Struct, frozen=True, kw_only=True):
+    """A controller's latest registration (KIP-919)."""
+
+    controller_id: int
+    incarnation_id: bytes
+    endpoints: tuple[Endpoint, ...]
+    features: Mapping[str, tuple[int, int]]
+    zk_migration_ready: bool = False
+
+    @staticmethod
+    def of(record: RegisterControllerRecord) -> "RegisteredController":
+        return RegisteredController(
+            controller_id=record.controller_id,
+            incarnation_id=record.incarnation_id,
+            endpoints=_endpoints_of(record.end_points),
+            features=_levels_of(record.features),
+            zk_migration_ready=record.zk_migration_ready,
+        )
+
+
+def _endpoints_of(endpoints: Sequence[BrokerEndpoint | ControllerEndpoint]) -> tuple[Endpoint, ...]:
+    return tuple(
+        Endpoint(
+            name=each.name,
+            host=each.host,
+            port=each.port,
+            security_protocol=_PROTOCOL_NAMES[each.security_protocol],
+        )
+        for each in endpoints
+    )
+
+
+def _levels_of(features: Sequence[BrokerFeature | ControllerFeature]) -> dict[str, tuple[int, int]]:
+    return {each.name: (each.min_supported_version, each.max_supported_version) for each in features}
+
+
+def _or_none(directories: Sequence[bytes] | None) -> tuple[bytes, ...] | None:
+    return None if directories is None else tuple(directories)
 
 
 class Features:

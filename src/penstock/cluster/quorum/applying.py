@@ -33,8 +33,8 @@ class StateMachine(Protocol):
         """Replace the state by a snapshot's content, in pieces of whole batches."""
         ...
 
-    def snapshot(self) -> Iterable[bytes]:
-        """The state as of this call, as batches of records; they are read on a thread."""
+    def snapshot(self) -> Iterable[bytes] | None:
+        """The state as of this call, as batches of records; they are read on a thread. None if it is not complete."""
         ...
 
     def leader_changed(self, leader_id: int | None, epoch: int) -> None:
@@ -121,10 +121,11 @@ class Applier:
                 waiter.set_result(last_offset)
 
     async def _take_snapshot(self, snapshot: LogPosition) -> None:
-        if self.applied_offset != snapshot.offset:
+        state = self._machine.snapshot() if self.applied_offset == snapshot.offset else None
+        if state is None:
             self._on_snapshot(LogPosition(0, 0))
             return
-        await self._log.write_snapshot(snapshot, self._voters_at(snapshot.offset), self._machine.snapshot())
+        await self._log.write_snapshot(snapshot, self._voters_at(snapshot.offset), state)
         self._on_snapshot(snapshot)
 
     # -- waiters -------------------------------------------------------------------------------------

@@ -110,7 +110,9 @@ class Quorum:
         await self._metadata.restart_from(pieces, end_offset - 1)
         self._notify_active()
 
-    def snapshot(self) -> Iterable[bytes]:
+    def snapshot(self) -> Iterable[bytes] | None:
+        if self._metadata.image.open_transaction is not None:  # a snapshot would lose its records
+            return None
         records = list(records_of(self._metadata.image))
         now_ms = self._clock.now_ms()
         level = self._metadata.image.features.metadata_version

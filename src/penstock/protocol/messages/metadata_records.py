@@ -18,6 +18,7 @@ from penstock.protocol.wire import (
     read_compact_nullable_array_length,
     read_compact_nullable_string,
     read_compact_string,
+    read_compact_strings,
     read_int32s,
     read_tag,
     read_uuids,
@@ -29,6 +30,7 @@ from penstock.protocol.wire import (
     write_compact_bytes,
     write_compact_nullable_string,
     write_compact_string,
+    write_compact_strings,
     write_int32s,
     write_tagged_fields,
     write_uuids,
@@ -52,6 +54,7 @@ _PACKED_iuo: Final = struct.Struct(">i16s?")
 _PACKED_iuq: Final = struct.Struct(">i16sq")
 _PACKED_o: Final = struct.Struct(">?")
 _PACKED_oo: Final = struct.Struct(">??")
+_PACKED_qqq: Final = struct.Struct(">qqq")
 _PACKED_u: Final = struct.Struct(">16s")
 _PACKED_ub: Final = struct.Struct(">16sb")
 
@@ -84,6 +87,10 @@ class BrokerRegistrationChangeRecord(msgspec.Struct, frozen=True, kw_only=True, 
     cordoned_log_dirs: list[bytes] | None = None
 
 
+class ClearElrRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    topic_name: str = ""
+
+
 class EntityData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     entity_type: str = ""
     entity_name: str | None = ""
@@ -101,6 +108,16 @@ class ConfigRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     resource_name: str = ""
     name: str = ""
     value: str | None = ""
+
+
+class DelegationTokenRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    owner: str = ""
+    requester: str = ""
+    renewers: list[str] = []
+    issue_timestamp: int = 0
+    max_timestamp: int = 0
+    expiration_timestamp: int = 0
+    token_id: str = ""
 
 
 class EndTransactionRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -209,6 +226,10 @@ class RemoveAccessControlEntryRecord(msgspec.Struct, frozen=True, kw_only=True, 
     id: bytes = ZERO_UUID
 
 
+class RemoveDelegationTokenRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    token_id: str = ""
+
+
 class RemoveTopicRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topic_id: bytes = ZERO_UUID
 
@@ -240,6 +261,10 @@ class UserScramCredentialRecord(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     stored_key: bytes = b""
     server_key: bytes = b""
     iterations: int = 0
+
+
+class ZkMigrationStateRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    zk_migration_state: int = 0
 
 
 def _read_abort_transaction_record_v0(buf: Buffer, pos: int) -> tuple[AbortTransactionRecord, int]:
@@ -679,6 +704,52 @@ def encode_broker_registration_change_record(message: BrokerRegistrationChangeRe
     return bytes(out)
 
 
+def _read_clear_elr_record_v0(buf: Buffer, pos: int) -> tuple[ClearElrRecord, int]:
+    topic_name, pos = read_compact_string(buf, pos)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return ClearElrRecord(topic_name=topic_name), pos
+
+
+def _write_clear_elr_record_v0(out: bytearray, message: ClearElrRecord) -> None:
+    write_compact_string(out, message.topic_name)
+    out.append(0)
+
+
+_CLEAR_ELR_RECORD_READERS: Final[tuple[Callable[[Buffer, int], tuple[ClearElrRecord, int]], ...]] = (
+    _read_clear_elr_record_v0,
+)
+_CLEAR_ELR_RECORD_WRITERS: Final[tuple[Callable[[bytearray, ClearElrRecord], None], ...]] = (
+    _write_clear_elr_record_v0,
+)
+
+
+def decode_clear_elr_record(buf: Buffer, version: int, pos: int = 0) -> ClearElrRecord:
+    if not 0 <= version <= 0:
+        raise unsupported_version("ClearElrRecord", version)
+    try:
+        return _CLEAR_ELR_RECORD_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("ClearElrRecord is cut short") from error
+
+
+def encode_clear_elr_record_into(out: bytearray, message: ClearElrRecord, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("ClearElrRecord", version)
+    try:
+        _CLEAR_ELR_RECORD_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"ClearElrRecord holds a value out of range: {error}") from error
+
+
+def encode_clear_elr_record(message: ClearElrRecord, version: int) -> bytes:
+    out = bytearray()
+    encode_clear_elr_record_into(out, message, version)
+    return bytes(out)
+
+
 def _read_entity_data_v0(buf: Buffer, pos: int) -> tuple[EntityData, int]:
     entity_type, pos = read_compact_string(buf, pos)
     entity_name, pos = read_compact_nullable_string(buf, pos)
@@ -809,6 +880,73 @@ def encode_config_record_into(out: bytearray, message: ConfigRecord, version: in
 def encode_config_record(message: ConfigRecord, version: int) -> bytes:
     out = bytearray()
     encode_config_record_into(out, message, version)
+    return bytes(out)
+
+
+def _read_delegation_token_record_v0(buf: Buffer, pos: int) -> tuple[DelegationTokenRecord, int]:
+    owner, pos = read_compact_string(buf, pos)
+    requester, pos = read_compact_string(buf, pos)
+    count, pos = read_compact_array_length(buf, pos, 1)
+    renewers, pos = read_compact_strings(buf, pos, count)
+    issue_timestamp, max_timestamp, expiration_timestamp = _PACKED_qqq.unpack_from(buf, pos)
+    pos += 24
+    token_id, pos = read_compact_string(buf, pos)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    value = DelegationTokenRecord(
+        owner=owner,
+        requester=requester,
+        renewers=renewers,
+        issue_timestamp=issue_timestamp,
+        max_timestamp=max_timestamp,
+        expiration_timestamp=expiration_timestamp,
+        token_id=token_id,
+    )
+    return value, pos
+
+
+def _write_delegation_token_record_v0(out: bytearray, message: DelegationTokenRecord) -> None:
+    write_compact_string(out, message.owner)
+    write_compact_string(out, message.requester)
+    renewers = message.renewers
+    write_compact_array_length(out, len(renewers))
+    write_compact_strings(out, renewers)
+    out += _PACKED_qqq.pack(message.issue_timestamp, message.max_timestamp, message.expiration_timestamp)
+    write_compact_string(out, message.token_id)
+    out.append(0)
+
+
+_DELEGATION_TOKEN_RECORD_READERS: Final[tuple[Callable[[Buffer, int], tuple[DelegationTokenRecord, int]], ...]] = (
+    _read_delegation_token_record_v0,
+)
+_DELEGATION_TOKEN_RECORD_WRITERS: Final[tuple[Callable[[bytearray, DelegationTokenRecord], None], ...]] = (
+    _write_delegation_token_record_v0,
+)
+
+
+def decode_delegation_token_record(buf: Buffer, version: int, pos: int = 0) -> DelegationTokenRecord:
+    if not 0 <= version <= 0:
+        raise unsupported_version("DelegationTokenRecord", version)
+    try:
+        return _DELEGATION_TOKEN_RECORD_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("DelegationTokenRecord is cut short") from error
+
+
+def encode_delegation_token_record_into(out: bytearray, message: DelegationTokenRecord, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("DelegationTokenRecord", version)
+    try:
+        _DELEGATION_TOKEN_RECORD_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"DelegationTokenRecord holds a value out of range: {error}") from error
+
+
+def encode_delegation_token_record(message: DelegationTokenRecord, version: int) -> bytes:
+    out = bytearray()
+    encode_delegation_token_record_into(out, message, version)
     return bytes(out)
 
 
@@ -2265,6 +2403,52 @@ def encode_remove_access_control_entry_record(message: RemoveAccessControlEntryR
     return bytes(out)
 
 
+def _read_remove_delegation_token_record_v0(buf: Buffer, pos: int) -> tuple[RemoveDelegationTokenRecord, int]:
+    token_id, pos = read_compact_string(buf, pos)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return RemoveDelegationTokenRecord(token_id=token_id), pos
+
+
+def _write_remove_delegation_token_record_v0(out: bytearray, message: RemoveDelegationTokenRecord) -> None:
+    write_compact_string(out, message.token_id)
+    out.append(0)
+
+
+_REMOVE_DELEGATION_TOKEN_RECORD_READERS: Final[tuple[Callable[[Buffer, int], tuple[RemoveDelegationTokenRecord, int]], ...]] = (
+    _read_remove_delegation_token_record_v0,
+)
+_REMOVE_DELEGATION_TOKEN_RECORD_WRITERS: Final[tuple[Callable[[bytearray, RemoveDelegationTokenRecord], None], ...]] = (
+    _write_remove_delegation_token_record_v0,
+)
+
+
+def decode_remove_delegation_token_record(buf: Buffer, version: int, pos: int = 0) -> RemoveDelegationTokenRecord:
+    if not 0 <= version <= 0:
+        raise unsupported_version("RemoveDelegationTokenRecord", version)
+    try:
+        return _REMOVE_DELEGATION_TOKEN_RECORD_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("RemoveDelegationTokenRecord is cut short") from error
+
+
+def encode_remove_delegation_token_record_into(out: bytearray, message: RemoveDelegationTokenRecord, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("RemoveDelegationTokenRecord", version)
+    try:
+        _REMOVE_DELEGATION_TOKEN_RECORD_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"RemoveDelegationTokenRecord holds a value out of range: {error}") from error
+
+
+def encode_remove_delegation_token_record(message: RemoveDelegationTokenRecord, version: int) -> bytes:
+    out = bytearray()
+    encode_remove_delegation_token_record_into(out, message, version)
+    return bytes(out)
+
+
 def _read_remove_topic_record_v0(buf: Buffer, pos: int) -> tuple[RemoveTopicRecord, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
@@ -2570,6 +2754,53 @@ def encode_user_scram_credential_record(message: UserScramCredentialRecord, vers
     return bytes(out)
 
 
+def _read_zk_migration_state_record_v0(buf: Buffer, pos: int) -> tuple[ZkMigrationStateRecord, int]:
+    zk_migration_state = _PACKED_b.unpack_from(buf, pos)[0]
+    pos += 1
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return ZkMigrationStateRecord(zk_migration_state=zk_migration_state), pos
+
+
+def _write_zk_migration_state_record_v0(out: bytearray, message: ZkMigrationStateRecord) -> None:
+    out += _PACKED_b.pack(message.zk_migration_state)
+    out.append(0)
+
+
+_ZK_MIGRATION_STATE_RECORD_READERS: Final[tuple[Callable[[Buffer, int], tuple[ZkMigrationStateRecord, int]], ...]] = (
+    _read_zk_migration_state_record_v0,
+)
+_ZK_MIGRATION_STATE_RECORD_WRITERS: Final[tuple[Callable[[bytearray, ZkMigrationStateRecord], None], ...]] = (
+    _write_zk_migration_state_record_v0,
+)
+
+
+def decode_zk_migration_state_record(buf: Buffer, version: int, pos: int = 0) -> ZkMigrationStateRecord:
+    if not 0 <= version <= 0:
+        raise unsupported_version("ZkMigrationStateRecord", version)
+    try:
+        return _ZK_MIGRATION_STATE_RECORD_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("ZkMigrationStateRecord is cut short") from error
+
+
+def encode_zk_migration_state_record_into(out: bytearray, message: ZkMigrationStateRecord, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("ZkMigrationStateRecord", version)
+    try:
+        _ZK_MIGRATION_STATE_RECORD_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"ZkMigrationStateRecord holds a value out of range: {error}") from error
+
+
+def encode_zk_migration_state_record(message: ZkMigrationStateRecord, version: int) -> bytes:
+    out = bytearray()
+    encode_zk_migration_state_record_into(out, message, version)
+    return bytes(out)
+
+
 MetadataRecord: TypeAlias = (RegisterBrokerRecord
     | UnregisterBrokerRecord
     | TopicRecord
@@ -2579,6 +2810,7 @@ MetadataRecord: TypeAlias = (RegisterBrokerRecord
     | FenceBrokerRecord
     | UnfenceBrokerRecord
     | RemoveTopicRecord
+    | DelegationTokenRecord
     | UserScramCredentialRecord
     | FeatureLevelRecord
     | ClientQuotaRecord
@@ -2587,11 +2819,14 @@ MetadataRecord: TypeAlias = (RegisterBrokerRecord
     | AccessControlEntryRecord
     | RemoveAccessControlEntryRecord
     | NoOpRecord
+    | ZkMigrationStateRecord
     | RemoveUserScramCredentialRecord
     | BeginTransactionRecord
     | EndTransactionRecord
     | AbortTransactionRecord
+    | RemoveDelegationTokenRecord
     | RegisterControllerRecord
+    | ClearElrRecord
 )
 
 
@@ -2613,6 +2848,7 @@ RECORDS: Final[dict[int, RecordSpec]] = {
     7: RecordSpec(7, FenceBrokerRecord, range(0, 1), decode_fence_broker_record, encode_fence_broker_record_into),
     8: RecordSpec(8, UnfenceBrokerRecord, range(0, 1), decode_unfence_broker_record, encode_unfence_broker_record_into),
     9: RecordSpec(9, RemoveTopicRecord, range(0, 1), decode_remove_topic_record, encode_remove_topic_record_into),
+    10: RecordSpec(10, DelegationTokenRecord, range(0, 1), decode_delegation_token_record, encode_delegation_token_record_into),
     11: RecordSpec(11, UserScramCredentialRecord, range(0, 1), decode_user_scram_credential_record, encode_user_scram_credential_record_into),
     12: RecordSpec(12, FeatureLevelRecord, range(0, 1), decode_feature_level_record, encode_feature_level_record_into),
     14: RecordSpec(14, ClientQuotaRecord, range(0, 1), decode_client_quota_record, encode_client_quota_record_into),
@@ -2621,11 +2857,14 @@ RECORDS: Final[dict[int, RecordSpec]] = {
     18: RecordSpec(18, AccessControlEntryRecord, range(0, 1), decode_access_control_entry_record, encode_access_control_entry_record_into),
     19: RecordSpec(19, RemoveAccessControlEntryRecord, range(0, 1), decode_remove_access_control_entry_record, encode_remove_access_control_entry_record_into),
     20: RecordSpec(20, NoOpRecord, range(0, 1), decode_no_op_record, encode_no_op_record_into),
+    21: RecordSpec(21, ZkMigrationStateRecord, range(0, 1), decode_zk_migration_state_record, encode_zk_migration_state_record_into),
     22: RecordSpec(22, RemoveUserScramCredentialRecord, range(0, 1), decode_remove_user_scram_credential_record, encode_remove_user_scram_credential_record_into),
     23: RecordSpec(23, BeginTransactionRecord, range(0, 1), decode_begin_transaction_record, encode_begin_transaction_record_into),
     24: RecordSpec(24, EndTransactionRecord, range(0, 1), decode_end_transaction_record, encode_end_transaction_record_into),
     25: RecordSpec(25, AbortTransactionRecord, range(0, 1), decode_abort_transaction_record, encode_abort_transaction_record_into),
+    26: RecordSpec(26, RemoveDelegationTokenRecord, range(0, 1), decode_remove_delegation_token_record, encode_remove_delegation_token_record_into),
     27: RecordSpec(27, RegisterControllerRecord, range(0, 1), decode_register_controller_record, encode_register_controller_record_into),
+    28: RecordSpec(28, ClearElrRecord, range(0, 1), decode_clear_elr_record, encode_clear_elr_record_into),
 }
 SPEC_OF: Final[dict[type[MetadataRecord], RecordSpec]] = {
     spec.record_class: spec for spec in RECORDS.values()
