@@ -5,7 +5,12 @@ import pytest
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.cluster.metadata.state import REGISTERED_FEATURES, SUPPORTED_FEATURES, RegisteredBroker
+from penstock.cluster.metadata.state import (
+    REGISTERED_FEATURES,
+    SUPPORTED_FEATURES,
+    RegisteredBroker,
+    RegisteredController,
+)
 from penstock.config.broker import BrokerConfig
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.acl_authorizer import AclAuthorizer
@@ -38,7 +43,14 @@ class Stage:
         )
         self.mixed = MixedCluster()
         self.image = MetadataImage("cluster")
-        self.trust = KafkaTrust(self.mixed, self.image, lambda: config, authorizer or Authorizer())
+        self.voter_ids: tuple[int, ...] = ()
+        self.trust = KafkaTrust(
+            self.mixed,
+            self.image,
+            lambda: config,
+            authorizer or Authorizer(),
+            voter_ids=lambda: self.voter_ids,
+        )
 
     def register(self, broker_id: int, features: Mapping[str, tuple[int, int]]) -> None:
         self.image.brokers[broker_id] = RegisteredBroker(
@@ -98,6 +110,19 @@ def test_the_trust_ends_when_the_last_node_of_kafka_is_unregistered(caplog: pyte
     assert caplog.messages == [
         "The last node of Apache Kafka has left: brokers must prove the cluster's token again"
     ]
+
+
+def test_a_controller_of_kafka_counts_while_it_is_a_voter() -> None:
+    stage = Stage()
+    stage.image.controllers[9] = RegisteredController(
+        controller_id=9, incarnation_id=bytes(16), endpoints=(), features=KAFKA
+    )
+    stage.voter_ids = (2, 9)
+    stage.register(2, REGISTERED_FEATURES)
+    assert stage.admits("BROKERS")
+    stage.voter_ids = (2,)
+    stage.changed(2)
+    assert not stage.admits("BROKERS")
 
 
 def test_until_the_metadata_is_known_the_configuration_decides() -> None:

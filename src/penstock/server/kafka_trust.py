@@ -6,7 +6,7 @@ needs CLUSTER_ACTION on the cluster, without one every peer that the listener ad
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
@@ -29,11 +29,14 @@ class KafkaTrust:
         image: MetadataImage,
         config: Callable[[], BrokerConfig],
         authorizer: Authorizer,
+        *,
+        voter_ids: Callable[[], Collection[int]],
     ) -> None:
         self._mixed = mixed
         self._image = image
         self._config = config
         self._authorizer = authorizer
+        self._voter_ids = voter_ids
         self._listeners = broker_listeners(config())
         self._was_logged = False
 
@@ -46,10 +49,13 @@ class KafkaTrust:
             peer.principal, peer.host, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME
         )
 
-    def follow(self, delta: MetadataDelta) -> None:
-        """Take the state of the cluster from the metadata, as soon as it has members."""
-        if delta.brokers_changed and self._image.brokers:
-            self._mixed.is_mixed = self._image.has_kafka_nodes
+    def follow(self, _delta: MetadataDelta) -> None:
+        """Take the state of the cluster from the metadata, as soon as it has members.
+
+        The voters may have changed with every delta, also with an empty one.
+        """
+        if self._image.brokers or self._image.controllers:
+            self._mixed.is_mixed = len(self._image.kafka_nodes(self._voter_ids())) > 0
             self._log_change()
 
     def _log_change(self) -> None:

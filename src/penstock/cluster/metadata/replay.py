@@ -212,7 +212,9 @@ def _quota(image: MetadataImage, delta: MetadataDelta, record: mr.ClientQuotaRec
 def _elr_cleared(image: MetadataImage, delta: MetadataDelta, record: mr.ClearElrRecord) -> None:
     """Clear the eligible leaders of one topic, or of all if the record names none."""
     if record.topic_name and record.topic_name not in image.topics:
-        raise MetadataError(f"the eligible leaders of topic {record.topic_name} are cleared, which does not exist")
+        raise MetadataError(
+            f"the eligible leaders of topic {record.topic_name} are cleared, which does not exist"
+        )
     for topic in [image.topics[record.topic_name]] if record.topic_name else image.topics.values():
         for number, partition in topic.partitions.items():
             if partition.elr or partition.last_known_elr:

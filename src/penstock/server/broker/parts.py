@@ -132,7 +132,13 @@ class Parts:
         self.identity = Identity(settings, dialer, lambda: self.metadata.image.credentials, reads, liveness)
         self.metrics = BrokerMetrics(flusher.seconds, connections, self.identity)
         self.services = self._make_services(ports, settings, secret=secret, checks=checks, bound=bound)
-        trust = KafkaTrust(mixed, self.metadata.image, settings, self.services.authorizer)
+        trust = KafkaTrust(
+            mixed,
+            self.metadata.image,
+            settings,
+            self.services.authorizer,
+            voter_ids=lambda: self.quorum.voter_ids,
+        )
         self.metadata.subscribe(trust.follow)
         self.server = _make_server(
             self.services,
