@@ -64,6 +64,10 @@ class Quorum:
         return self.voter_ids == (self.driver.node.me.node_id,)
 
     @property
+    def is_voter(self) -> bool:
+        return self.driver.node.is_voter
+
+    @property
     def voter_ids(self) -> tuple[int, ...]:
         """The nodes that are controllers."""
         return self.driver.node.voters.ids

@@ -181,7 +181,9 @@ class Broker:
         await self._start_quorum(parts, [advertised[each] for each in self._config.quorum_listeners])
         if quorum.is_active:
             await parts.controller.bootstrap(users=self._users)
-        if not quorum.is_alone:  # the others need this node's vote before any of them can serve
+        # The others need the vote of this node before any of them can serve.
+        is_needed_early = not quorum.is_alone and (quorum.is_voter or not self._joins_controllers)
+        if is_needed_early:
             await parts.server.start()
         controllers = self._config.controller_listeners
         lifecycle = self._lifecycle = self._make_lifecycle(
@@ -205,7 +207,7 @@ class Broker:
             partial(self._register_lost_records, lifecycle, parts.store, parts.metadata)
         )
         services.is_ready = True
-        if quorum.is_alone:
+        if not is_needed_early:
             await parts.server.start()
         parts.metadata.subscribe(partial(self._follow_listeners, parts.listeners))
         await parts.listeners.follow()
