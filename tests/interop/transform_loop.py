@@ -11,6 +11,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -18,6 +19,12 @@ CALL_TIMEOUT_S = 20.0
 RECORDS_MAX = 20
 TRIES_MAX = 100
 RETRY_S = 0.2
+COORDINATOR_MOVES = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
+T = TypeVar("T")
 
 
 def main(
@@ -68,21 +75,22 @@ def main(
 
 def rewind(consumer: Consumer, source: str, partitions: list[int]) -> None:
     """Read from the committed offsets on."""
-    standing = consumer.committed([TopicPartition(source, p) for p in partitions], CALL_TIMEOUT_S)
+    positions = [TopicPartition(source, each) for each in partitions]
+    standing = _retried(lambda: consumer.committed(positions, CALL_TIMEOUT_S))
     consumer.assign([TopicPartition(source, each.partition, max(each.offset, 0)) for each in standing])
 
 
-def _retried(call: Callable[[], None]) -> None:
+def _retried(call: Callable[[], T]) -> T:
     """Repeat a call that may be repeated, as librdkafka leaves to its application."""
     for attempt in itertools.count(1):
         try:
-            call()
+            return call()
         except KafkaException as error:
-            if not error.args[0].retriable() or attempt == TRIES_MAX:
+            is_passing = error.args[0].retriable() or error.args[0].code() in COORDINATOR_MOVES
+            if not is_passing or attempt == TRIES_MAX:
                 raise
             time.sleep(RETRY_S)
-        else:
-            return
+    raise AssertionError("there are no attempts")
 
 
 def _is_passing(message: Message) -> bool:
