@@ -118,7 +118,11 @@ class Writer:
     # -- topics and records
 
     def _create_topics(self) -> None:
-        compact = {"cleanup.policy": "compact", "segment.bytes": "1048576", "min.cleanable.dirty.ratio": "0.01"}
+        compact = {
+            "cleanup.policy": "compact",
+            "segment.bytes": "1048576",
+            "min.cleanable.dirty.ratio": "0.01",
+        }
         small = {**compact, "segment.ms": "1000", "delete.retention.ms": "86400000"}
         topics = [NewTopic(f"codec-{codec}", 2, 1) for codec in CODECS]
         topics += [
@@ -135,7 +139,9 @@ class Writer:
         _results(self._admin.create_partitions([confluent_kafka.admin.NewPartitions("empty", 5)]))
 
     def produce(self, topic: str, codec: str, first: int, count: int) -> None:
-        producer = Producer({**self._common, "compression.type": codec, "enable.idempotence": True, "linger.ms": 50})
+        producer = Producer(
+            {**self._common, "compression.type": codec, "enable.idempotence": True, "linger.ms": 50}
+        )
         for number in range(first, first + count):
             producer.produce(
                 topic,
@@ -239,7 +245,12 @@ class Writer:
         """Accept at least `count` records as a member of a share group that begins at the first record."""
         self._set(ConfigKind.GROUP, group, {"share.auto.offset.reset": "earliest"})
         consumer = ShareConsumer(
-            {**self._common, "group.id": group, "share.acknowledgement.mode": "explicit", "max.poll.records": 3}
+            {
+                **self._common,
+                "group.id": group,
+                "share.acknowledgement.mode": "explicit",
+                "max.poll.records": 3,
+            }
         )
         consumer.subscribe([topic])
         try:
@@ -259,14 +270,18 @@ class Writer:
 
     def _set(self, kind: ConfigKind, name: str, values: dict[str, str]) -> None:
         m = incremental_alter_configs
-        configs = [m.AlterableConfig(name=each, config_operation=0, value=value) for each, value in values.items()]
+        configs = [
+            m.AlterableConfig(name=each, config_operation=0, value=value) for each, value in values.items()
+        ]
         resource = m.AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
         with RequestClient(self._bootstrap) as client:
             answer = client.ask(m.IncrementalAlterConfigsRequest(resources=[resource])).responses[0]
         assert answer.error_code == 0, answer
 
     def _configure(self) -> None:
-        self._set(ConfigKind.TOPIC, "codec-none", {"min.insync.replicas": "1", "max.message.bytes": "1000000"})
+        self._set(
+            ConfigKind.TOPIC, "codec-none", {"min.insync.replicas": "1", "max.message.bytes": "1000000"}
+        )
         self._set(ConfigKind.TOPIC, "codec-gzip", {"retention.ms": "1209600000"})
         self._set(ConfigKind.BROKER, "1", {"log.cleaner.threads": "2"})
         self._set(ConfigKind.BROKER, "", {"message.max.bytes": "2097152", "min.insync.replicas": "1"})
@@ -274,20 +289,48 @@ class Writer:
 
     def _authorize(self) -> None:
         bindings = [
-            AclBinding(
-                kind, name, pattern, principal, "*", operation, permission
-            )
+            AclBinding(kind, name, pattern, principal, "*", operation, permission)
             for kind, name, pattern, principal, operation, permission in (
-                (ResourceType.TOPIC, "codec-", ResourcePatternType.PREFIXED, "User:alice", AclOperation.READ, AclPermissionType.ALLOW),
-                (ResourceType.TOPIC, "transactions", ResourcePatternType.LITERAL, "User:bob", AclOperation.WRITE, AclPermissionType.DENY),
-                (ResourceType.GROUP, "*", ResourcePatternType.LITERAL, "User:alice", AclOperation.ALL, AclPermissionType.ALLOW),
-                (ResourceType.TRANSACTIONAL_ID, "committed", ResourcePatternType.LITERAL, "User:alice", AclOperation.DESCRIBE, AclPermissionType.ALLOW),
+                (
+                    ResourceType.TOPIC,
+                    "codec-",
+                    ResourcePatternType.PREFIXED,
+                    "User:alice",
+                    AclOperation.READ,
+                    AclPermissionType.ALLOW,
+                ),
+                (
+                    ResourceType.TOPIC,
+                    "transactions",
+                    ResourcePatternType.LITERAL,
+                    "User:bob",
+                    AclOperation.WRITE,
+                    AclPermissionType.DENY,
+                ),
+                (
+                    ResourceType.GROUP,
+                    "*",
+                    ResourcePatternType.LITERAL,
+                    "User:alice",
+                    AclOperation.ALL,
+                    AclPermissionType.ALLOW,
+                ),
+                (
+                    ResourceType.TRANSACTIONAL_ID,
+                    "committed",
+                    ResourcePatternType.LITERAL,
+                    "User:alice",
+                    AclOperation.DESCRIBE,
+                    AclPermissionType.ALLOW,
+                ),
             )
         ]
         _results(self._admin.create_acls(bindings))
         salt = b"0123456789abcdef"
         users = [
-            UserScramCredentialUpsertion(user, ScramCredentialInfo(mechanism, 4096), b"secret-of-" + user.encode(), salt)
+            UserScramCredentialUpsertion(
+                user, ScramCredentialInfo(mechanism, 4096), b"secret-of-" + user.encode(), salt
+            )
             for user, mechanism in (
                 ("alice", ScramMechanism.SCRAM_SHA_256),
                 ("alice", ScramMechanism.SCRAM_SHA_512),
@@ -310,8 +353,13 @@ class Writer:
 
 
 def _quota(entity: dict[str, str | None], key: str, value: float) -> alter_client_quotas.RequestEntryData:
-    parts = [alter_client_quotas.RequestEntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()]
-    return alter_client_quotas.RequestEntryData(entity=parts, ops=[alter_client_quotas.OpData(key=key, value=value)])
+    parts = [
+        alter_client_quotas.RequestEntityData(entity_type=kind, entity_name=name)
+        for kind, name in entity.items()
+    ]
+    return alter_client_quotas.RequestEntryData(
+        entity=parts, ops=[alter_client_quotas.OpData(key=key, value=value)]
+    )
 
 
 # -- reading ----------------------------------------------------------------------------------------------
@@ -417,13 +465,19 @@ def _dynamic(client: RequestClient, kind: ConfigKind, name: str) -> dict[str, st
     resource = m.DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
     result = client.ask(m.DescribeConfigsRequest(resources=[resource])).results[0]
     assert result.error_code == 0, result
-    return {each.name: each.value for each in sorted(result.configs, key=lambda each: each.name) if each.config_source == own}
+    return {
+        each.name: each.value
+        for each in sorted(result.configs, key=lambda each: each.name)
+        if each.config_source == own
+    }
 
 
 def _read_credentials(admin: AdminClient) -> dict[str, tuple[tuple[str, int], ...]]:
     found = admin.describe_user_scram_credentials().result(_WAIT_S)
     return {
-        user: tuple(sorted((str(each.mechanism), each.iterations) for each in description.scram_credential_infos))
+        user: tuple(
+            sorted((str(each.mechanism), each.iterations) for each in description.scram_credential_infos)
+        )
         for user, description in sorted(found.items())
     }
 

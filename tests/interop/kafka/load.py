@@ -185,7 +185,9 @@ class AdminChanges(_Client):
     def work(self) -> None:
         while not self._is_stopping.wait(1.0):
             name = f"made-{self.rounds}"
-            self._until_done(lambda name=name: self._admin.create_topics([NewTopic(name, 2, 3)], operation_timeout=10))
+            self._until_done(
+                lambda name=name: self._admin.create_topics([NewTopic(name, 2, 3)], operation_timeout=10)
+            )
             self._until_done(lambda name=name: self._admin.delete_topics([name], operation_timeout=10))
             self.rounds += 1
             self.pause.success()
@@ -254,10 +256,12 @@ class Load:
         """Wait until every client has had a success, and `records` more are acknowledged."""
         wanted = self.producer.acknowledged + records
         self._await(
-            lambda: self.producer.acknowledged >= wanted
-            and len(self.classic.positions) == self._partitions
-            and len(self.consumer.positions) == self._partitions
-            and len(self.share.taken) > 0,
+            lambda: (
+                self.producer.acknowledged >= wanted
+                and len(self.classic.positions) == self._partitions
+                and len(self.consumer.positions) == self._partitions
+                and len(self.share.taken) > 0
+            ),
             "progress",
         )
 
@@ -279,7 +283,7 @@ class Load:
         return (
             f"sent {self.producer.sent}, acknowledged {self.producer.acknowledged}, classic {self.classic.positions}, "
             f"consumer {self.consumer.positions}, "
-            f"share {({p: len(taken) for p, taken in self.share.taken.items()})}, admin {self.admin.rounds}"
+            f"share { ({p: len(taken) for p, taken in self.share.taken.items()}) }, admin {self.admin.rounds}"
         )
 
     def pauses(self) -> dict[str, float]:
@@ -291,7 +295,9 @@ class Load:
         self.producer.stop()
         self.producer.join(_PATIENCE_S + 10)
         ends = {partition: count + 1 for partition, count in enumerate(self.producer.sent)}
-        self._await(lambda: self.classic.positions == ends and self.consumer.positions == ends, "end of the groups")
+        self._await(
+            lambda: self.classic.positions == ends and self.consumer.positions == ends, "end of the groups"
+        )
         everything = {partition: set(range(end)) for partition, end in ends.items()}
         self._await(lambda: self.share.taken == everything, "end of the share group")
         self._loop.wait(_PATIENCE_S)

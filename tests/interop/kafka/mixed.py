@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from confluent_kafka import Producer
+
 from penstock.cli.cluster.state import ClusterState, PartitionState, read_cluster
 from penstock.cli.connect.requests import RequestClient
 from penstock.cli.errors import CommandError
@@ -80,12 +82,19 @@ class MixedCluster:
         with ThreadPoolExecutor(len(self.kafka)) as pool:
             list(pool.map(lambda node: node.start(), self.kafka.values()))
 
-    def new_penstock(self, number: int, settings: Mapping[str, str] | None = None) -> BrokerProcess:
+    def new_penstock(
+        self,
+        number: int,
+        *,
+        directory: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        **settings: str,
+    ) -> BrokerProcess:
         """A broker that is not started yet, with a file of settings as Kafka's brokers have."""
-        directory = self._directory / f"penstock-{number}"
-        directory.mkdir(parents=True, exist_ok=True)
-        config = directory / "server.properties"
-        node = BrokerProcess(directory, config=config, host="localhost")
+        home = self._directory / (directory or f"penstock-{number}")
+        home.mkdir(parents=True, exist_ok=True)
+        config = home / "server.properties"
+        node = BrokerProcess(home, config=config, host="localhost", environment=environment)
         values = {
             "process.roles": "broker",
             "node.id": str(number),
@@ -97,7 +106,7 @@ class MixedCluster:
             "log.dirs": str(node.data_dir),
             **self._quorum,
             **self._settings,
-            **(settings or {}),
+            **settings,
         }
         config.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
         return node
@@ -139,6 +148,12 @@ class MixedCluster:
         with RequestClient(self.bootstrap) as client:
             made = client.ask(create_topics.CreateTopicsRequest(topics=[topic], timeout_ms=30_000)).topics[0]
         assert not made.error_code, (made.error_code, made.error_message)
+
+    def produce(self, topic: str, partition: int, value: bytes) -> None:
+        """Append one record, and wait until it is committed."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        producer.produce(topic, value, partition=partition)
+        assert producer.flush(WAIT_S) == 0
 
     def reassign(self, moves: Mapping[tuple[str, int], Sequence[int]]) -> None:
         """Ask for these replicas."""
