@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +53,7 @@ class _Client(threading.Thread):
     def run(self) -> None:
         try:
             self.work()
-        except Exception as error:  # noqa: BLE001  shown by the test
+        except Exception as error:  # shown by the test
             self.failures.append(repr(error))
 
     def work(self) -> None:
@@ -185,10 +186,8 @@ class AdminChanges(_Client):
     def work(self) -> None:
         while not self._is_stopping.wait(1.0):
             name = f"made-{self.rounds}"
-            self._until_done(
-                lambda name=name: self._admin.create_topics([NewTopic(name, 2, 3)], operation_timeout=10)
-            )
-            self._until_done(lambda name=name: self._admin.delete_topics([name], operation_timeout=10))
+            self._until_done(partial(self._admin.create_topics, [NewTopic(name, 2, 3)], operation_timeout=10))
+            self._until_done(partial(self._admin.delete_topics, [name], operation_timeout=10))
             self.rounds += 1
             self.pause.success()
 
@@ -244,8 +243,10 @@ class Load:
         self._loop_output = directory / "loop.log"
         with self._loop_output.open("wb") as output:
             self._loop = subprocess.Popen(
-                [sys.executable, "-m", "tests.interop.transform_loop"]
-                + [bootstrap, LOAD, COPIES, "loop-group", "loop", str(_TRANSACTION_MS)],
+                [
+                    *(sys.executable, "-m", "tests.interop.transform_loop"),
+                    *(bootstrap, LOAD, COPIES, "loop-group", "loop", str(_TRANSACTION_MS)),
+                ],
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )

@@ -48,8 +48,12 @@ class MixedCluster:
         *,
         has_static_voters: bool = False,
         settings: Mapping[str, str] | None = None,
+        client_settings: Mapping[str, str] | None = None,
     ) -> None:
-        """With `has_static_voters` the quorum has kraft.version 0. `settings` are those of every node."""
+        """With `has_static_voters` the quorum has kraft.version 0. `settings` are those of every node, and
+        `client_settings` those of its administrator.
+        """
+        self._client_settings = dict(client_settings or {})
         self._directory = directory
         self._settings = {**_COORDINATION, **(settings or {})}
         self._has_static_voters = has_static_voters
@@ -88,7 +92,7 @@ class MixedCluster:
         *,
         directory: str | None = None,
         environment: Mapping[str, str] | None = None,
-        **settings: str,
+        settings: Mapping[str, str] | None = None,
     ) -> BrokerProcess:
         """A broker that is not started yet, with a file of settings as Kafka's brokers have."""
         home = self._directory / (directory or f"penstock-{number}")
@@ -106,7 +110,7 @@ class MixedCluster:
             "log.dirs": str(node.data_dir),
             **self._quorum,
             **self._settings,
-            **settings,
+            **(settings or {}),
         }
         config.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
         return node
@@ -130,6 +134,11 @@ class MixedCluster:
         nodes: list[KafkaNode | BrokerProcess] = [*self.kafka.values(), *self.penstock.values()]
         return ",".join(each.bootstrap for each in nodes if each.is_running)
 
+    def requests(self) -> RequestClient:
+        return RequestClient(
+            self.bootstrap, [f"{name}={value}" for name, value in self._client_settings.items()]
+        )
+
     def create_topic(self, name: str, assignment: Sequence[Sequence[int]], **settings: str) -> None:
         """Partition n has the replicas `assignment[n]`."""
         topic = create_topics.CreatableTopic(
@@ -145,13 +154,13 @@ class MixedCluster:
                 for key, value in settings.items()
             ],
         )
-        with RequestClient(self.bootstrap) as client:
+        with self.requests() as client:
             made = client.ask(create_topics.CreateTopicsRequest(topics=[topic], timeout_ms=30_000)).topics[0]
         assert not made.error_code, (made.error_code, made.error_message)
 
     def produce(self, topic: str, partition: int, value: bytes) -> None:
         """Append one record, and wait until it is committed."""
-        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **self._client_settings})
         producer.produce(topic, value, partition=partition)
         assert producer.flush(WAIT_S) == 0
 
@@ -168,7 +177,7 @@ class MixedCluster:
                 for (topic, number), replicas in moves.items()
             ]
         )
-        with RequestClient(self.bootstrap) as client:
+        with self.requests() as client:
             answer = client.ask(request)
         errors = {
             (each.error_code, each.error_message)
@@ -197,7 +206,7 @@ class MixedCluster:
         )
 
     def state(self) -> ClusterState:
-        with RequestClient(self.bootstrap) as client:
+        with self.requests() as client:
             return read_cluster(client)
 
     def await_state(self, holds: Callable[[ClusterState], bool], timeout_s: float = WAIT_S) -> ClusterState:

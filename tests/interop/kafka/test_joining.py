@@ -72,15 +72,14 @@ def test_the_node_id_of_a_controller_is_refused_before_a_directory_is_formatted(
 
 
 def test_the_node_id_of_a_running_broker_is_refused(cluster: MixedCluster) -> None:
-    node = cluster.new_penstock(
-        11, directory="other-11", **{"initial.broker.registration.timeout.ms": "1000"}
-    )
+    settings = {"initial.broker.registration.timeout.ms": "1000"}
+    node = cluster.new_penstock(11, directory="other-11", settings=settings)
     assert "a broker with node id 11 runs already" in refusal(cluster, node)
 
 
 def test_the_listener_of_a_broker_is_not_taken_for_a_controllers(cluster: MixedCluster) -> None:
     servers = {"controller.quorum.bootstrap.servers": cluster.kafka[1].bootstrap}
-    node = cluster.new_penstock(12, directory="misled", **servers)
+    node = cluster.new_penstock(12, directory="misled", settings=servers)
     assert "it is a listener of brokers" in refusal(cluster, node)
 
 
