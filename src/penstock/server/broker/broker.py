@@ -379,6 +379,8 @@ class Broker:
         clock = self._ports.liveness
         deadline_ms = clock.monotonic_ms() + timeout_ms
         while not quorum.has_caught_up:
+            if quorum.failure is not None:
+                raise NotAdmitted(f"the metadata of the cluster cannot be applied: {quorum.failure}")
             if clock.monotonic_ms() >= deadline_ms:
                 raise NotAdmitted(
                     f"the metadata of the cluster could not be read within {timeout_ms} ms: check that a majority of "
