@@ -156,3 +156,5 @@ def test_a_broker_of_either_kind_is_drained_and_removed(stage: Stage) -> None:
     assert all(12 not in each.replicas for each in cluster.state().partitions)
     run_command("cluster", "remove", "12", "--bootstrap-server", penstock)
     assert [each.id for each in cluster.state().brokers] == [1, 11]
+    run_command("cluster", "drain", "1", "--bootstrap-server", penstock)
+    assert all(each.replicas == (11,) for each in cluster.state().partitions)
