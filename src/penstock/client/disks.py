@@ -6,13 +6,19 @@ import msgspec
 
 from penstock.client.damage import NAME as DAMAGE
 from penstock.config.disk_reserve import AUTOMATIC, NAME, megabytes, reserve_bytes, resume_bytes
-from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from penstock.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from penstock.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 
 OK: Final = "ok"
 NEARLY_FULL: Final = "nearly full"
 FULL: Final = "full"
 FAILED: Final = "failed"
+PENSTOCK: Final = "Penstock"
+KAFKA: Final = "Kafka"
 _BROKER: Final = 4
 
 
@@ -59,6 +65,14 @@ def state_request(broker: int) -> DescribeConfigsRequest:
         resource_type=_BROKER, resource_name=str(broker), configuration_keys=[NAME, DAMAGE]
     )
     return DescribeConfigsRequest(resources=[wanted])
+
+
+def product_in(state: DescribeConfigsResponse) -> str | None:
+    """The product that answered `state_request`, by the settings that it has; None for a user who may not see them."""
+    for result in state.results:
+        if not result.error_code:
+            return PENSTOCK if any(each.name == NAME for each in result.configs) else KAFKA
+    return None
 
 
 def disks_in(broker: int, log_dirs: Any, reserve: Any) -> list[Disk]:

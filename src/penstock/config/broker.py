@@ -119,8 +119,34 @@ class BrokerConfig:
         if (name := self[network.INTER_BROKER_LISTENER_NAME]) is not None:
             return name.upper()
         protocol = self[network.SECURITY_INTER_BROKER_PROTOCOL]
-        matching = [each.name for each in self.listeners if each.security_protocol == protocol]
-        return matching[0] if matching else self.listeners[0].name
+        controllers = self.controller_listeners
+        listeners = [each for each in self.listeners if each.name not in controllers] or self.listeners
+        matching = [each.name for each in listeners if each.security_protocol == protocol]
+        return matching[0] if matching else listeners[0].name
+
+    @property
+    def controller_listeners(self) -> tuple[str, ...]:
+        """The names of the listeners on which this node is a controller, the preferred one first. There may be none:
+        then the brokers' listener serves the requests of controllers too.
+        """
+        listening = {each.name for each in self.listeners}
+        named = [name.upper() for name in self[network.CONTROLLER_LISTENER_NAMES]]
+        return tuple(name for name in dict.fromkeys(named) if name in listening)
+
+    @property
+    def quorum_listeners(self) -> tuple[str, ...]:
+        """The names of the listeners on which the other nodes of the quorum reach this one."""
+        return self.controller_listeners or (self.inter_broker_listener,)
+
+    def protocol_of(self, listener: str) -> str:
+        """The security protocol of a listener of this node, or of other nodes. Raises `ConfigError`."""
+        protocol = self._protocols().get(listener)
+        if protocol is None:
+            raise ConfigError(
+                f"No security protocol is defined for listener {listener}: add {listener}:PROTOCOL to "
+                "listener.security.protocol.map"
+            )
+        return protocol
 
     def settings(self) -> Mapping[str, Value]:
         """The values set in any layer, without the table's defaults."""

@@ -115,6 +115,7 @@ class Connection(asyncio.BufferedProtocol):
         self.peer.mute = self._mute
         self.peer.login = self._login
         self.peer.brokers = self._security.brokers
+        self.peer.trust = self._host.trust
         self._host.connections.add(self)
         is_late = self._security.is_closed
         refusal = "its listener was closed" if is_late else self._host.admits(self.peer.host)

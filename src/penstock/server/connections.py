@@ -52,6 +52,11 @@ def _no_mute(_wait_ms: float) -> None:
     """For peers without a connection, such as the peers of forwarded requests."""
 
 
+def _trust_nobody(_peer: "Peer") -> bool:
+    """Outside a mixed cluster."""
+    return False
+
+
 def _ignore() -> None:
     """For connections without a callback."""
 
@@ -67,6 +72,8 @@ class Peer(msgspec.Struct, eq=False):
     brokers: Collection[Principal] = ()  # the principals of brokers on this listener
     proof: ServerProof | None = None  # under way
     has_proved: bool = False  # it knows the secret of this cluster
+    trust: "Callable[[Peer], bool]" = _trust_nobody
+    """Whether it counts as a broker while nodes of Apache Kafka are in the cluster (ADR 23)."""
     is_forwarded: bool = False  # another broker forwards its requests
     software_name: str = "unknown"  # until ApiVersions names it (KIP-511)
     software_version: str = "unknown"
@@ -81,7 +88,7 @@ class Peer(msgspec.Struct, eq=False):
     @property
     def is_broker(self) -> bool:
         """Whether it is a broker of this cluster, which needs no other permission."""
-        return self.has_proved or self.principal in self.brokers
+        return self.has_proved or self.principal in self.brokers or self.trust(self)
 
     def disconnecting(self) -> None:
         """End the long polls of a connection that ends."""
@@ -170,6 +177,7 @@ class ConnectionContext:
         dialects: Mapping[int, Dialect] | None = None,
         security: Mapping[str, ListenerSecurity] | None = None,
         connection_wait: Callable[[str], tuple[float, bool]] = lambda _host: (0.0, False),
+        trust: Callable[[Peer], bool] = _trust_nobody,
     ) -> None:
         """`security` has the requirements of the listeners that are not PLAINTEXT, by name.
 
@@ -185,6 +193,7 @@ class ConnectionContext:
         self.counts = counts
         self.memory = memory
         self.connection_wait = connection_wait
+        self.trust = trust
         self.connections = Connections() if connections is None else connections
         self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
         self.receive_view = memoryview(self.receive_buffer)

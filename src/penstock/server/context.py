@@ -68,6 +68,8 @@ class Services(msgspec.Struct, kw_only=True, eq=False):
     access: ControllerAccess
     active: ActiveController
     listeners: ListenerCheck
+    controller_listeners: Collection[str]
+    """The names of the listeners of controllers."""
     broker_principals: Collection[Principal]
     """The principals that count as brokers on the brokers' listener."""
     is_ready: bool = False

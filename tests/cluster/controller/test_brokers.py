@@ -29,6 +29,7 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
         "group.version": (0, 1),
         "eligible.leader.replicas.version": (0, 1),
         "share.version": (0, 1),
+        "penstock.version": (0, 1),
     }
 
 

@@ -44,6 +44,17 @@ def test_a_follower_commits_up_to_the_leaders_high_watermark_and_its_own_end() -
     assert subject.one(Committed).offset == 1
 
 
+def test_a_follower_has_caught_up_when_it_has_all_that_the_leader_has_committed() -> None:
+    subject = follows()
+    assert not subject.node.is_caught_up
+    subject.respond(subject.sends(FetchRequest)[0], records(1, 2, batch("a", epoch=1), high_watermark=2))
+    assert not subject.node.is_caught_up
+    subject.handle(Synced(1))
+    more = records(1, 2, batch("b", epoch=1, offset=1), high_watermark=2)
+    subject.respond(subject.sends(FetchRequest)[0], more)
+    assert subject.node.is_caught_up
+
+
 def test_a_diverged_log_is_truncated_by_epoch() -> None:
     log = LogShape(end_offset=20, synced_offset=20, epochs=[EpochEntry(1, 0), EpochEntry(2, 10)])
     subject = follows(epoch=5, log=log)

@@ -2,9 +2,10 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
+import msgspec
 import typer
 
 from penstock.cli.cluster.features import raise_features, read_features
@@ -18,9 +19,10 @@ from penstock.cli.cluster.state import (
     PartitionState,
     QuorumNode,
     QuorumState,
+    describe_brokers,
     read_cluster,
-    read_disks,
     read_quorum,
+    read_reports,
 )
 from penstock.cli.connect.requests import RequestClient
 from penstock.cli.connect.target import Target, connects
@@ -60,7 +62,10 @@ def status(target: Target, *, as_json: bool = AsJson) -> None:
     """Show brokers, disks, damaged records, the metadata quorum, and offline and under-replicated partitions."""
     with target.requests() as client:
         cluster, quorum = read_cluster(client), read_quorum(client)
-        disks, damage = read_disks(client, [each for each in cluster.brokers if not each.is_fenced])
+        reports = read_reports(client, [each for each in cluster.brokers if not each.is_fenced])
+    brokers = describe_brokers(cluster.brokers, quorum, reports.products)
+    cluster = msgspec.structs.replace(cluster, brokers=brokers)
+    disks, damage = reports.disks, reports.damage
     if as_json:
         print_json(
             {
@@ -76,13 +81,24 @@ def status(target: Target, *, as_json: bool = AsJson) -> None:
         return
     print(f"cluster {cluster.cluster_id}")
     print_table(
-        ("broker", "address", "rack", "state", "leaders", "replicas", "under-replicated", "disk"),
+        (
+            "broker",
+            "product",
+            "roles",
+            "address",
+            "rack",
+            "state",
+            "leaders",
+            "replicas",
+            "under-replicated",
+            "disk",
+        ),
         _broker_rows(cluster, disks),
     )
     for trouble in (*(each.trouble for each in disks), *(each.trouble for each in damage)):
         if trouble is not None:
             print(trouble)
-    _show_quorum(quorum)
+    _show_quorum(quorum, {each.id for each in cluster.brokers})
     _show_partitions(cluster)
 
 
@@ -99,6 +115,8 @@ def _broker_rows(cluster: ClusterState, disks: Sequence[Disk]) -> list[tuple[obj
     return [
         (
             each.id,
+            each.product,
+            "broker, controller" if each.is_voter else "broker",
             each.address,
             each.rack or None,
             "unregistered" if each.id not in known else "fenced" if each.is_fenced else "running",
@@ -111,9 +129,11 @@ def _broker_rows(cluster: ClusterState, disks: Sequence[Disk]) -> list[tuple[obj
     ]
 
 
-def _show_quorum(quorum: QuorumState) -> None:
+def _show_quorum(quorum: QuorumState, broker_ids: Collection[int]) -> None:
     def role(node: QuorumNode) -> str:
-        return "leader" if node.node == quorum.leader else "voter" if node.is_voter else "observer"
+        role = "leader" if node.node == quorum.leader else "voter" if node.is_voter else "observer"
+        # Only Kafka has controllers that are not brokers.
+        return role if node.node in broker_ids else f"{role} (Kafka controller)"
 
     print(f"metadata quorum: leader {quorum.leader}, epoch {quorum.epoch}, committed {quorum.high_watermark}")
     rows = [(each.node, role(each), each.end_offset, each.lag) for each in quorum.nodes]

@@ -1,14 +1,14 @@
 """The state of a cluster: its brokers, its metadata quorum, its disks, and the replicas of every partition."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from penstock.cli.connect.requests import RequestClient, check_error
 from penstock.cli.errors import CommandError
 from penstock.client.damage import DamagedReplica, damage_in
-from penstock.client.disks import Disk, disks_in, log_dirs_request, state_request
+from penstock.client.disks import Disk, disks_in, log_dirs_request, product_in, state_request
 from penstock.protocol.messages import describe_cluster, describe_quorum, metadata
 from penstock.protocol.messages import list_partition_reassignments as reassignments
 
@@ -21,6 +21,9 @@ class BrokerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     address: str
     rack: str | None = None
     is_fenced: bool = False
+    product: str | None = None
+    """Penstock or Kafka; None if the broker does not answer that."""
+    is_voter: bool = False
 
 
 class PartitionState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -91,19 +94,38 @@ def read_cluster(client: RequestClient) -> ClusterState:
     )
 
 
-def read_disks(
-    client: RequestClient, brokers: Iterable[BrokerState]
-) -> tuple[list[Disk], list[DamagedReplica]]:
-    """Read the disks of the brokers that answer, and the damaged records on them."""
+class BrokerReports(msgspec.Struct):
+    """What the brokers that answer report about themselves."""
+
+    products: dict[int, str] = {}
     disks: list[Disk] = []
     damage: list[DamagedReplica] = []
+
+
+def read_reports(client: RequestClient, brokers: Iterable[BrokerState]) -> BrokerReports:
+    """Read the product, the disks and the damaged records of each broker that answers."""
+    reports = BrokerReports()
     for each in brokers:
         with contextlib.suppress(CommandError):
             log_dirs = client.ask_broker(each.id, log_dirs_request())
             state = client.ask_broker(each.id, state_request(each.id))
-            disks += disks_in(each.id, log_dirs, state)
-            damage += damage_in(each.id, state)
-    return disks, damage
+            if (product := product_in(state)) is not None:
+                reports.products[each.id] = product
+            reports.disks += disks_in(each.id, log_dirs, state)
+            reports.damage += damage_in(each.id, state)
+    return reports
+
+
+def describe_brokers(
+    brokers: Iterable[BrokerState], quorum: QuorumState, products: Mapping[int, str]
+) -> list[BrokerState]:
+    """The brokers with their product and their role in the metadata quorum."""
+    return [
+        msgspec.structs.replace(
+            each, product=products.get(each.id), is_voter=quorum.voter(each.id) is not None
+        )
+        for each in brokers
+    ]
 
 
 def read_quorum(client: RequestClient) -> QuorumState:

@@ -86,7 +86,7 @@ def _record(
         ],
         features=[
             BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
-            for name, (low, high) in (broker.features or image.features.supported).items()
+            for name, (low, high) in (broker.features or image.features.registered).items()
         ],
         rack=broker.rack,
         fenced=fenced,

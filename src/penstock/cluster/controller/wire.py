@@ -7,7 +7,7 @@ from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.membership import HeartbeatAnswer
-from penstock.cluster.metadata.state import SUPPORTED_FEATURES, Partition
+from penstock.cluster.metadata.state import REGISTERED_FEATURES, Partition
 from penstock.config.listeners import SECURITY_PROTOCOL_IDS, Endpoint
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.alter_partition import (
@@ -132,7 +132,7 @@ def registration_request(broker: BrokerRegistration, cluster_id: str) -> BrokerR
         ],
         features=[
             Feature(name=name, min_supported_version=low, max_supported_version=high)
-            for name, (low, high) in (broker.features or SUPPORTED_FEATURES).items()
+            for name, (low, high) in (broker.features or REGISTERED_FEATURES).items()
         ],
         rack=broker.rack,
         log_dirs=list(broker.log_dirs),

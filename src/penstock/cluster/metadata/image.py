@@ -5,7 +5,7 @@ consistent state.
 """
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from penstock.cluster.metadata import topic_names
 from penstock.cluster.metadata.state import (
@@ -14,6 +14,7 @@ from penstock.cluster.metadata.state import (
     RegisteredBroker,
     RegisteredController,
     Topic,
+    is_kafka_node,
 )
 from penstock.protocol.messages.metadata_records import DelegationTokenRecord, MetadataRecord
 from penstock.security.acl import AccessControlEntry
@@ -118,6 +119,19 @@ class MetadataImage:
     def cluster_settings(self) -> Mapping[str, str]:
         """The dynamic settings of all brokers."""
         return self.configs.get((ResourceType.BROKER, ""), _NOTHING)
+
+    def kafka_nodes(self, voter_ids: Collection[int]) -> frozenset[int]:
+        """The ids of the members that are nodes of Apache Kafka: the cluster is mixed while there are any (ADR 23).
+
+        The registration of a controller stays when it leaves: only voters count, where they are known.
+        """
+        controllers = {
+            each.controller_id
+            for each in self.controllers.values()
+            if is_kafka_node(each.features) and (not voter_ids or each.controller_id in voter_ids)
+        }
+        brokers = {each.broker_id for each in self.brokers.values() if each.is_kafka}
+        return frozenset(brokers | (controllers - self.brokers.keys()))
 
     def is_active(self, broker_id: int) -> bool:
         """Whether a broker is registered and active."""

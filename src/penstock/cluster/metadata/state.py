@@ -31,6 +31,7 @@ ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 SHARE_VERSION = "share.version"
 KRAFT_VERSION = "kraft.version"
 STREAMS_VERSION = "streams.version"
+PENSTOCK_VERSION = "penstock.version"
 CORDONED_DIRECTORIES_LEVEL = 30  # of metadata.version
 KRAFT_LEVEL = 1
 SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {
@@ -49,12 +50,23 @@ metadata.version 25 is Kafka 4.0-IV3 and 30 is 4.3-IV0, from which on broker rec
 directories (KIP-1066); the levels between change no record. Transactions: 0 writes their state in the first format, 1
 in an extensible format, and 2 has producers raise their epoch at every end (KIP-890). Groups: 0 has only classic
 groups, 1 has KIP-848 groups too. Eligible leaders: 1 remembers which replicas may lead when none is in sync (KIP-966).
-Share groups (KIP-932) exist from 1 on. The quorum is always at kraft.version 1, which its own records say (KIP-853).
-There are no groups for Kafka Streams: streams.version exists because tools set all features of a release, and has no
-effect; clients look for the APIs.
+Share groups (KIP-932) exist from 1 on. The quorum is at kraft.version 1, which its own records say (KIP-853), unless
+Kafka began it with static voters. There are no groups for Kafka Streams: streams.version exists because tools set all
+features of a release, and has no effect; clients look for the APIs.
 """
+_MARK: Mapping[str, tuple[int, int]] = {PENSTOCK_VERSION: (0, 1)}
+"""A feature that every node registers, never switched on: it tells Penstock's nodes from Kafka's (ADR 23)."""
+REGISTERED_FEATURES: Mapping[str, tuple[int, int]] = {**SUPPORTED_FEATURES, **_MARK}
+"""The features that a node registers."""
+_LOWEST_LEVEL = SUPPORTED_FEATURES[METADATA_VERSION][0]
 NOT_SWITCHED_ON = frozenset({KRAFT_VERSION})
 """Features that are off in a new cluster and after an upgrade."""
+
+
+def is_kafka_node(features: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether a node that registers these features is one of Apache Kafka."""
+    lowest, _ = features.get(METADATA_VERSION, (_LOWEST_LEVEL, 0))
+    return PENSTOCK_VERSION not in features and lowest != _LOWEST_LEVEL
 
 
 class Partition(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +181,11 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it may lead, or be in sync."""
         return self.is_active and not self.has_failed_disk
 
+    @property
+    def is_kafka(self) -> bool:
+        """Whether it is a node of Apache Kafka. Penstock before penstock.version is known by its lowest level."""
+        return is_kafka_node(self.features)
+
     def endpoint(self, listener: str) -> Endpoint | None:
         return next((each for each in self.endpoints if each.name == listener), None)
 
@@ -245,17 +262,25 @@ def _or_none(directories: Sequence[bytes] | None) -> tuple[bytes, ...] | None:
 class Features:
     """The feature levels of the whole cluster; `epoch` is the offset of the last change."""
 
-    __slots__ = ("epoch", "finalized", "supported")
+    __slots__ = ("epoch", "finalized", "kraft_version", "supported")
 
     def __init__(self) -> None:
         self.epoch = -1
+        self.kraft_version = KRAFT_LEVEL  # 0 in a cluster of Kafka whose voters are in its settings
         self.finalized: dict[str, int] = {}
         self.supported: Mapping[str, tuple[int, int]] = SUPPORTED_FEATURES
 
     @property
     def levels(self) -> dict[str, int]:
         """All enabled features, including the quorum's own."""
-        return {**self.finalized, KRAFT_VERSION: KRAFT_LEVEL}
+        if not self.kraft_version:
+            return self.finalized
+        return {**self.finalized, KRAFT_VERSION: self.kraft_version}
+
+    @property
+    def registered(self) -> Mapping[str, tuple[int, int]]:
+        """The features that a node of this version registers."""
+        return {**self.supported, **_MARK}
 
     @property
     def metadata_version(self) -> int:

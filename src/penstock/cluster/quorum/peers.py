@@ -32,7 +32,7 @@ class QuorumPeers:
         try:
             message: Any = await channel.call(api.key, api.version, wire.encode_request(request))
             self._check_permission(to, addresses[0], message)
-            return wire.decode_response(request, message)
+            return wire.decode_response(request, message, addresses[0].name)
         except (ProtocolError, wire.NotTheQuorum) as error:
             await channel.close()
             raise ConnectionError(str(error)) from error

@@ -11,6 +11,7 @@ from penstock.cluster.controller.decision import NotController
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.records import encode_batch
 from penstock.cluster.metadata.snapshot import records_of
+from penstock.cluster.metadata.state import KRAFT_LEVEL
 from penstock.cluster.quorum.driver import RaftDriver
 from penstock.cluster.quorum.peers import endpoint_at
 from penstock.cluster.raft.errors import NotLeader, RaftFailed
@@ -44,6 +45,8 @@ class Quorum:
         self._epoch_led = -1  # the last epoch with a known leader
         self._losses = 0  # how often that leader was lost
         self.leader_id: int | None = None
+        self.failure: Exception | None = None
+        """Why this node has left the quorum."""
         self.active_changes: Observers[bool] = Observers()
         """Notified when this node becomes the active controller, or no longer is."""
         self.leader_changes: Observers[()] = Observers()
@@ -64,6 +67,10 @@ class Quorum:
         return self.voter_ids == (self.driver.node.me.node_id,)
 
     @property
+    def is_voter(self) -> bool:
+        return self.driver.node.is_voter
+
+    @property
     def voter_ids(self) -> tuple[int, ...]:
         """The nodes that are controllers."""
         return self.driver.node.voters.ids
@@ -73,6 +80,12 @@ class Quorum:
         """The endpoint of the leader, if it is another node and known."""
         addresses = self.driver.leader_addresses
         return None if not addresses else endpoint_at(addresses[0])
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether the image has all that was committed at the last answer of the leader."""
+        node = self.driver.node
+        return node.is_caught_up and self._metadata.image.offset + 1 >= node.high_watermark
 
     # -- requests -----------------------------------------------------------------------------------
 
@@ -97,12 +110,18 @@ class Quorum:
 
     async def apply(self, batches: Buffer) -> None:
         await self._metadata.apply_batches(batches)
+        self._note_kraft_version()
         self._notify_active()
 
     async def load(self, content: Iterable[bytes], end_offset: int) -> None:
         pieces = await self._offload.run(lambda: list(content))
         await self._metadata.restart_from(pieces, end_offset - 1)
+        self._note_kraft_version()
         self._notify_active()
+
+    def _note_kraft_version(self) -> None:
+        """At kraft.version 0 the log of Kafka names no voters."""
+        self._metadata.image.features.kraft_version = KRAFT_LEVEL if self.voter_ids else 0
 
     def snapshot(self) -> Iterable[bytes] | None:
         if self._metadata.image.open_transaction is not None:  # a snapshot would lose its records
@@ -150,6 +169,7 @@ class Quorum:
             "Node left the metadata quorum: %s. Repair the disk and restart the node",
             error,
         )
+        self.failure = error
         self._active_from = None
         if self.leader_id == self.driver.node.me.node_id:
             self.leader_id = None

@@ -9,6 +9,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
+from penstock.cluster.joining import Members
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.topic_names import CLUSTER_METADATA
@@ -58,38 +59,47 @@ async def start_quorum(
     stored: StoredRaftLog,
     config: BrokerConfig,
     *,
-    endpoint: Endpoint,
-    join: Sequence[tuple[str, int]],
+    endpoints: Sequence[Endpoint],
+    members: Members | None,
     randomness: random.Random,
 ) -> None:
-    """Start; a quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`."""
+    """Start; a quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`.
+
+    The other nodes reach this one at `endpoints`, and use the first.
+    """
     _check_present(store, stored)
     me = ReplicaKey(store.node_id, store.directory_id)
-    here = (Address(endpoint.name, endpoint.host, endpoint.port),)
-    is_joining = await _is_joining(stored, me, has_members=len(join) > 0)
-    if stored.end_offset == 0 and not join and (others := other_voters(config)):
+    here = tuple(Address(each.name, each.host, each.port) for each in endpoints)
+    is_joining = await _is_joining(stored, me, has_members=members is not None)
+    if stored.end_offset == 0 and not is_joining and (others := other_voters(config)):
         log.warning(
             "Ignored controller.quorum.voters (%s): a node with an empty data directory starts a new cluster. Start "
             "the others with --join %s:%d",
             ", ".join(others),
-            endpoint.host or "HOST",
-            endpoint.port,
+            here[0].host or "HOST",
+            here[0].port,
         )
     await quorum.driver.start(
         me,
         store.cluster_id,
         VoterSet() if is_joining else VoterSet([Voter(key=me, endpoints=here)]),
-        settings=_settings(config),
+        settings=_settings(config, members),
         randomness=randomness,
         endpoints=here,
-        bootstrap=tuple(Address(endpoint.name, host, port) for host, port in join),
+        bootstrap=_bootstrap(members),
     )
-    if is_joining and not join and len(quorum.driver.node.voters) == 0:
+    if is_joining and members is None and len(quorum.driver.node.voters) == 0:
         await quorum.driver.stop()
         raise MetadataError(
             f"{stored.directory} ends before the voters of the cluster are named: this node stopped while it joined "
             "another. Start it again with --join HOST:PORT of a member"
         )
+
+
+def _bootstrap(members: Members | None) -> tuple[Address, ...]:
+    if members is None:
+        return ()
+    return tuple(Address(members.listener, host, port) for host, port in members.addresses)
 
 
 async def _is_joining(stored: StoredRaftLog, me: ReplicaKey, *, has_members: bool) -> bool:
@@ -116,7 +126,9 @@ def _check_present(store: LogStore, stored: StoredRaftLog) -> None:
         )
 
 
-def _settings(config: BrokerConfig) -> RaftSettings:
+def _settings(config: BrokerConfig, members: Members | None) -> RaftSettings:
+    """A node that joins controllers stays an observer, unless it is told to become a voter (KIP-1186)."""
+    joins_controllers = members is not None and members.are_controllers
     return RaftSettings(
         election_timeout_ms=config[replication.CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS],
         election_backoff_max_ms=config[replication.CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS],
@@ -124,5 +136,5 @@ def _settings(config: BrokerConfig) -> RaftSettings:
         request_timeout_ms=config[replication.CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS],
         retry_backoff_ms=config[replication.CONTROLLER_QUORUM_RETRY_BACKOFF_MS],
         snapshot_after_bytes=config[replication.METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS],
-        auto_join=True,
+        auto_join=not joins_controllers or config[replication.CONTROLLER_QUORUM_AUTO_JOIN_ENABLE],
     )

@@ -147,6 +147,7 @@ def note_fetch_response(core: Core, source: int, response: FetchResponse) -> Non
     else:
         _append(core, response.records)
         core.commit(min(response.high_watermark, core.log.end_offset))
+        state.is_caught_up = 0 <= response.high_watermark <= core.log.end_offset
     state.has_fetched = True
     state.deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
     core.led_ms = core.now_ms

@@ -57,6 +57,11 @@ class RaftNode(Core):
         return isinstance(self.state, Leader)
 
     @property
+    def is_caught_up(self) -> bool:
+        """Whether this node has all that was committed at the last answer of the leader."""
+        return self.is_leader or (isinstance(self.state, Follower) and self.state.is_caught_up)
+
+    @property
     def heard_voters(self) -> set[int]:
         """The voters known to run: this node, and on the leader those that have fetched lately."""
         state = self.state

@@ -66,6 +66,8 @@ class Follower(_State):
     endpoints: tuple[Address, ...]
     has_fetched: bool = False
     """Whether the leader has answered a fetch: while it does, this node grants no pre-votes."""
+    is_caught_up: bool = False
+    """Whether this node has had all that the leader had committed at its last answer."""
     snapshot: SnapshotFetch | None = None
     join_at_ms: float = 0.0
     """When to ask next to become a voter."""

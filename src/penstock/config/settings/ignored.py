@@ -157,9 +157,6 @@ _ROWS = {
         add.partitions.to.txn.retry.backoff.max.ms int 100 read-only 0
         add.partitions.to.txn.retry.backoff.ms int 20 read-only 1
     """,
-    "A node joins when it is started with `--join`.": """
-        controller.quorum.auto.join.enable boolean false read-only
-    """,
     "Metrics are offered to Prometheus.": """
         metric.reporters list "" cluster-wide
         metrics.num.samples int 2 read-only 1
@@ -191,9 +188,6 @@ _ROWS = {
     """,
     "A follower has one connection to each leader, so that all partitions are fetched and synced together.": """
         num.replica.fetchers int 1 cluster-wide
-    """,
-    "The voters are in the metadata log; a new node joins with `penstock up --join`.": """
-        controller.quorum.bootstrap.servers list "" read-only
     """,
     "The metadata log is kept with the other logs, under one lock and one set of checkpoints.": """
         metadata.log.dir string - read-only

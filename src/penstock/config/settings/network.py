@@ -16,12 +16,11 @@ BROKER_RACK = IDENTITY.optional_string(
 PROCESS_ROLES = IDENTITY.names(
     "process.roles",
     ("broker", "controller"),
-    "The roles of this node: store data (`broker`), be a member of the metadata quorum (`controller`), or "
-    "both. Every node "
-    "does both here.",
+    "The roles of this node: store data (`broker`), be a member of the metadata quorum (`controller`), or both. "
+    "Every node stores data here. A node without the role `controller` joins the cluster of the controllers that the "
+    "settings name.",
     choices=("broker", "controller"),
     check=not_empty,
-    ignored=True,
 )
 
 LISTEN = Section("Listeners and connections")
@@ -62,7 +61,8 @@ SECURITY_INTER_BROKER_PROTOCOL = LISTEN.string(
 CONTROLLER_LISTENER_NAMES = LISTEN.names(
     "controller.listener.names",
     (),
-    "The listeners of the metadata quorum; the first one is used to reach it.",
+    "The listeners of the metadata quorum in a cluster with nodes of Apache Kafka; the first one is used to reach it. "
+    "Unset, nodes use the brokers' listener.",
 )
 SOCKET_SEND_BUFFER_BYTES = LISTEN.integer(
     "socket.send.buffer.bytes",

@@ -110,11 +110,23 @@ CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS = REPLICAS.long(
 
 QUORUM = Section("Metadata quorum")
 
+CONTROLLER_QUORUM_BOOTSTRAP_SERVERS = QUORUM.names(
+    "controller.quorum.bootstrap.servers",
+    (),
+    "Controllers of a running cluster, as host:port, of Apache Kafka or of Penstock: a node that is not one of them "
+    "joins their cluster.",
+)
 CONTROLLER_QUORUM_VOTERS = QUORUM.names(
     "controller.quorum.voters",
     (),
-    "The voters, as id@host:port. The voters are in the metadata log; a new node joins with `penstock up --join`.",
-    ignored=True,
+    "The voters of a static quorum, as id@host:port: a node without the role `controller` joins their cluster. "
+    "Otherwise the voters are in the metadata log, and a new node joins with `penstock up --join`.",
+)
+CONTROLLER_QUORUM_AUTO_JOIN_ENABLE = QUORUM.boolean(
+    "controller.quorum.auto.join.enable",
+    False,
+    "Whether a node that joins through `controller.quorum.bootstrap.servers` becomes a voter (KIP-1186). A node that "
+    "joins with `penstock up --join` always does.",
 )
 CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS = QUORUM.integer(
     "controller.quorum.election.timeout.ms", 400, "How long a candidate waits for votes."

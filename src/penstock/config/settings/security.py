@@ -68,9 +68,8 @@ SASL_MECHANISM_INTER_BROKER_PROTOCOL = SASL.string(
 SASL_MECHANISM_CONTROLLER_PROTOCOL = SASL.string(
     "sasl.mechanism.controller.protocol",
     "GSSAPI",
-    "The mechanism brokers use towards the quorum.",
+    "The mechanism brokers use towards the quorum, on the listener of `controller.listener.names`.",
     live=Live.READ_ONLY,
-    ignored=True,
 )
 SASL_JAAS_CONFIG = SASL.password(
     "sasl.jaas.config", "Users and passwords of PLAIN, in the form of Kafka's login modules."

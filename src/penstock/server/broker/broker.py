@@ -19,23 +19,35 @@ from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
 from penstock.cluster.kafka_directory import CannotTakeOver, require_takeover
+from penstock.cluster.joining import (
+    JoinFailed,
+    JoinRefused,
+    Members,
+    check_features,
+    check_node_id,
+    find_cluster,
+)
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.quorum.quorum import Quorum
 from penstock.cluster.quorum.start import start_quorum
 from penstock.cluster.raft.errors import RaftError
 from penstock.config.broker import BrokerConfig
+from penstock.config.controllers import controller_listener, controllers_to_join
 from penstock.config.listeners import Endpoint
 from penstock.config.live import LiveConfig
 from penstock.config.property import ConfigError
-from penstock.config.settings import logs, network
+from penstock.config.settings import logs, network, replication
 from penstock.runtime.offload import Offload, OffloadPool
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
+from penstock.security.mixed_cluster import MixedCluster
 from penstock.server.broker.disk_watch import DiskWatch
 from penstock.server.broker.parts import Dialects, Parts
+from penstock.server.broker.secret_agreement import SecretAgreement
 from penstock.server.broker.secret_file import create_secret, load_secret, store_secret
 from penstock.server.connections import Connections
 from penstock.server.context import Services
@@ -56,6 +68,7 @@ _SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal c
 _READ_THREADS = 4
 _CHECK_THREADS = 1  # one at a time: a decompressed batch is held in memory
 _DRAIN_MS_MAX = 10_000
+_CATCH_UP_POLL_MS = 10
 
 _REFUSALS = (
     CannotTakeOver,
@@ -94,6 +107,7 @@ class Broker:
         """
         self._config = config
         self._join = tuple(join)
+        self._members: Members | None = None
         self._users = tuple(users)
         self._given_secret, self._find_secret = secret, find_secret
         self._dialects = dialects
@@ -176,25 +190,36 @@ class Broker:
         for endpoint in await parts.server.listen(list(self._config.listeners)):
             self._bound[endpoint.name] = endpoint
         advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
-        await self._start_quorum(parts, advertised[self._config.inter_broker_listener])
+        await self._start_quorum(parts, [advertised[each] for each in self._config.quorum_listeners])
         if quorum.is_active:
             await parts.controller.bootstrap(users=self._users)
-        if not quorum.is_alone:  # the others need this node's vote before any of them can serve
+        # The others need the vote of this node before any of them can serve.
+        is_needed_early = not quorum.is_alone and (quorum.is_voter or not self._joins_controllers)
+        if is_needed_early:
             await parts.server.start()
-        lifecycle = self._lifecycle = self._make_lifecycle(parts, list(advertised.values()))
+        controllers = self._config.controller_listeners
+        lifecycle = self._lifecycle = self._make_lifecycle(
+            parts, [each for name, each in advertised.items() if name not in controllers]
+        )
         for failures in (parts.replicas.disk_failures, quorum.failures):
             failures.subscribe(parts.replicas.disk.failed)
             failures.subscribe(lifecycle.on_disk_failure)
+        agreement = self._secret_agreement(parts)
+        if agreement is not None:
+            await self._catch_up(quorum)
+            await agreement.obtain()
         await lifecycle.register()
         parts.store.broker_epoch = access.broker_epoch
         await parts.metadata.reached(access.broker_epoch)
+        if agreement is not None:
+            await agreement.complete(access.broker_epoch)
         warn_of_other_value(parts.metadata.image, self._config)
         self._cleanup.push_async_callback(parts.partitions.stop)
         await parts.partitions.start(
             partial(self._register_lost_records, lifecycle, parts.store, parts.metadata)
         )
         services.is_ready = True
-        if quorum.is_alone:
+        if not is_needed_early:
             await parts.server.start()
         parts.metadata.subscribe(partial(self._follow_listeners, parts.listeners))
         await parts.listeners.follow()
@@ -207,14 +232,17 @@ class Broker:
         require_takeover(ports.files, self._directory())
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
+        self._members = self._members_to_join()
         known = load_secret(ports.files, self._directory(), self._given_secret)
         secret = ClusterSecret(ports.randomness, known, self._find_secret)
+        mixed = MixedCluster(is_mixed=self._joins_controllers)
         dialer = Dialer(
             self._settings,
             ports.network,
             ports.liveness,
             secret,
             client_id=f"penstock-broker-{config.node_id}",
+            mixed=mixed,
         )
         ring = self._ring()
         store = await self._open_store(dialer, secret, reads, ring)
@@ -227,6 +255,7 @@ class Broker:
             flusher,
             dialer,
             secret=secret,
+            mixed=mixed,
             connections=self.connections,
             bound=self._bound,
             reads=reads,
@@ -285,12 +314,21 @@ class Broker:
 
         self._cleanup.push_async_callback(end)
 
+    def _members_to_join(self) -> Members | None:
+        """`--join` names brokers, and the settings name controllers. Raises `ConfigError`."""
+        if self._join:
+            return Members(self._join, self._config.inter_broker_listener)
+        controllers = controllers_to_join(self._config)
+        if not controllers:
+            return None
+        return Members(controllers, controller_listener(self._config) or "", are_controllers=True)
+
     async def _cluster_to_join(self, dialer: Dialer, own_cluster_id: str | None) -> str | None:
         """None for a node that joins no cluster, or that is a member already while the named members are down."""
-        if not self._join:
+        if self._members is None:
             return None
         try:
-            return await cluster_id_of(self._join, dialer.open, self._config.inter_broker_listener)
+            cluster = await find_cluster(self._members, dialer.open)
         except JoinFailed as error:
             if own_cluster_id is None:
                 raise
@@ -300,10 +338,16 @@ class Broker:
                     "(or has another token): give an empty data directory with --data DIR, or join the cluster it "
                     "belongs to"
                 ) from error
-            log.info("Ignored --join: this node is a member of its cluster already: %s", error)
+            log.info(
+                "Ignored %s: this node is a member of its cluster already: %s", self._members.setting, error
+            )
             return None
+        check_features(cluster)
+        if own_cluster_id is None:
+            check_node_id(cluster, self._config.node_id)
+        return cluster.cluster_id
 
-    async def _start_quorum(self, parts: Parts, endpoint: Endpoint) -> None:
+    async def _start_quorum(self, parts: Parts, endpoints: Sequence[Endpoint]) -> None:
         self._cleanup.push_async_callback(parts.active.stop)
         self._cleanup.push_async_callback(parts.access.close)
         self._cleanup.push_async_callback(parts.quorum_peers.close)
@@ -312,13 +356,15 @@ class Broker:
             parts.store,
             parts.raft_log,
             self._config,
-            endpoint=endpoint,
-            join=self._join,
+            endpoints=endpoints,
+            members=self._members,
             randomness=self._ports.randomness,
         )
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
         self._cleanup.push_async_callback(self._retire, parts)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
+        if self._joins_controllers:
+            return  # see `SecretAgreement`
         if secret.value is None and (is_alone or parts.dialer.proves_secret):
             create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
 
@@ -330,6 +376,40 @@ class Broker:
             await parts.controller.retire_broker(self._config.node_id)
         except (LogError, NotController) as error:
             log.debug("Cannot record that this broker has stopped: %s", error)
+
+    @property
+    def _joins_controllers(self) -> bool:
+        return self._members is not None and self._members.are_controllers
+
+    def _secret_agreement(self, parts: Parts) -> SecretAgreement | None:
+        """None where the secret is known from the start, or brokers need none."""
+        secret = parts.services.secret
+        if not (self._joins_controllers and parts.dialer.proves_secret):
+            return None
+        return SecretAgreement(
+            parts.store.node_id,
+            secret,
+            parts.metadata.image,
+            parts.dialer,
+            self._ports.liveness,
+            listener=self._config.inter_broker_listener,
+            store=partial(store_secret, self._ports.files, parts.store.directory, secret),
+        )
+
+    async def _catch_up(self, quorum: Quorum) -> None:
+        """Wait until this node knows the metadata of the cluster that it joins. Raises `NotAdmitted`."""
+        timeout_ms = self._config[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
+        clock = self._ports.liveness
+        deadline_ms = clock.monotonic_ms() + timeout_ms
+        while not quorum.has_caught_up:
+            if quorum.failure is not None:
+                raise NotAdmitted(f"the metadata of the cluster cannot be applied: {quorum.failure}")
+            if clock.monotonic_ms() >= deadline_ms:
+                raise NotAdmitted(
+                    f"the metadata of the cluster could not be read within {timeout_ms} ms: check that a majority of "
+                    "its controllers run"
+                )
+            await clock.sleep(_CATCH_UP_POLL_MS)
 
     def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
         store = parts.store

@@ -25,6 +25,7 @@ from penstock.groups.services.end_offsets import ClusterEndOffsets
 from penstock.runtime.offload import Offload
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
+from penstock.security.mixed_cluster import MixedCluster
 from penstock.server.auto_creation import AutoCreation
 from penstock.server.broker.authorizer import make_authorizer
 from penstock.server.broker.disk_watch import DiskWatch
@@ -37,6 +38,7 @@ from penstock.server.descriptors import Descriptors
 from penstock.server.dispatch.dispatcher import Dispatcher
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.identity import Identity
+from penstock.server.kafka_trust import KafkaTrust
 from penstock.server.listener_changes import ListenerChanges
 from penstock.server.listener_check import ListenerCheck
 from penstock.server.memory import MemoryBudget, memory_limit
@@ -75,6 +77,7 @@ class Parts:
         dialer: Dialer,
         *,
         secret: ClusterSecret,
+        mixed: MixedCluster,
         connections: Connections,
         bound: dict[str, Endpoint],
         reads: Offload,
@@ -129,6 +132,14 @@ class Parts:
         self.identity = Identity(settings, dialer, lambda: self.metadata.image.credentials, reads, liveness)
         self.metrics = BrokerMetrics(flusher.seconds, connections, self.identity)
         self.services = self._make_services(ports, settings, secret=secret, checks=checks, bound=bound)
+        trust = KafkaTrust(
+            mixed,
+            self.metadata.image,
+            settings,
+            self.services.authorizer,
+            voter_ids=lambda: self.quorum.voter_ids,
+        )
+        self.metadata.subscribe(trust.follow)
         self.server = _make_server(
             self.services,
             ports,
@@ -137,6 +148,7 @@ class Parts:
             connections_max=descriptors.for_connections,
             dialects=dialects,
             identity=self.identity,
+            trust=trust,
         )
         self.listeners = ListenerChanges(self.server, self.identity, settings, bound)
         self.partitions = PartitionService(
@@ -219,6 +231,7 @@ class Parts:
             access=self.access,
             active=self.active,
             listeners=ListenerCheck(ports.network, self.identity, settings, bound),
+            controller_listeners=frozenset(config.controller_listeners),
             broker_principals=() if security is None else security.brokers,
         )
 
@@ -232,6 +245,7 @@ def _make_server(
     connections_max: int,
     dialects: Dialects,
     identity: Identity,
+    trust: KafkaTrust,
 ) -> Server:
     limits = Limits(
         frame_bytes_max=config[network.SOCKET_REQUEST_MAX_BYTES],
@@ -251,6 +265,7 @@ def _make_server(
         dialects=dialects(services),
         security=identity.listeners,
         connection_wait=services.quotas.connection_wait,
+        trust=trust.admits,
     )
     return Server(
         host,

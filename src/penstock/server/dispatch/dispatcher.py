@@ -60,6 +60,10 @@ class Dispatcher:
         if version not in route.versions:
             return self._refuse_version(route, header)
         services = self._services
+        if peer.listener in services.controller_listeners and not route.is_of_controllers:
+            raise CloseConnection(
+                f"it sent {route.name} to a listener of controllers, which does not serve it"
+            )
         if not services.is_ready and not route.is_early:
             raise CloseConnection("this broker has not caught up with its cluster yet")
         is_elsewhere = route.is_forwarded and not services.controller.is_active
@@ -80,7 +84,7 @@ class Dispatcher:
             header=header,
         )
         limit = route.for_brokers
-        if limit is not None and not peer.is_broker and limit.is_meant(request, version):
+        if limit is not None and limit.is_meant(request, version) and not peer.is_broker:
             services.strangers.note(peer, f"sent {route.name}")
             return ctx.finish(limit.refusal(request, route.response_type))
         if route.key == _ENVELOPE:

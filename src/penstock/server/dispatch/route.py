@@ -14,7 +14,7 @@ from penstock.protocol.headers import encode_response_buffers, encode_response_f
 from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.connections import Answer
 from penstock.server.context import RequestContext
-from penstock.server.handlers import HANDLERS
+from penstock.server.handlers import CONTROLLER_APIS, HANDLERS
 from penstock.server.request_metrics import RequestCounts
 
 PRODUCE = 0
@@ -34,6 +34,7 @@ class Route:
         "is_exclusive",
         "is_forwarded",
         "is_internal",
+        "is_of_controllers",
         "is_own",
         "key",
         "name",
@@ -50,6 +51,7 @@ class Route:
         self.is_forwarded = HANDLERS[key].is_forwarded
         self.is_early = HANDLERS[key].is_early
         self.is_internal = HANDLERS[key].is_internal
+        self.is_of_controllers = key in CONTROLLER_APIS
         self.for_brokers = BROKER_APIS.get(key)
         self.response_type: type[Any] = getattr(codec, f"{self.name}Response")
         self.decode: Callable[[memoryview, int, int], Any] = (

@@ -118,12 +118,25 @@ HANDLERS: dict[int, Handler] = {
 }
 
 
+CONTROLLER_APIS = frozenset(
+    {
+        *(1, 17, 18, 29, 32, 36, 46, 50, 60),
+        *(key for key, each in HANDLERS.items() if each.is_internal or each.is_forwarded),
+    }
+)
+"""The APIs that Kafka's controllers serve, and that are served on a listener of controllers: no others are."""
+
 TELEMETRY = (71, 72)
 """Advertised only while there is a metrics subscription, as in Kafka: librdkafka logs a line about it."""
 
 
-def advertised_versions(hidden: Collection[int] = (), *, unstable: bool = False) -> list[ApiVersion]:
-    """Return the advertised versions, as an ApiVersions response has them."""
+def advertised_versions(
+    hidden: Collection[int] = (), *, unstable: bool = False, of_controllers: bool = False
+) -> list[ApiVersion]:
+    """Return the advertised versions, as an ApiVersions response has them.
+
+    `of_controllers`: on a listener of controllers, which also serves the internal APIs.
+    """
     return [
         ApiVersion(
             api_key=key,
@@ -131,5 +144,5 @@ def advertised_versions(hidden: Collection[int] = (), *, unstable: bool = False)
             max_version=APIS[key].versions[-1] if unstable or h.stable_to is None else h.stable_to,
         )
         for key, h in HANDLERS.items()
-        if not h.is_internal and key not in hidden
+        if (key in CONTROLLER_APIS if of_controllers else not h.is_internal and key not in hidden)
     ]

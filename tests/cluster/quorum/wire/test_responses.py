@@ -38,4 +38,6 @@ def test_a_response_round_trips(request_: m.Request, response: m.Response) -> No
     message = wire.encode_response(request_, response)
     out = codec.encode_response(message, api.version)
     encoded = out if isinstance(out, bytes) else b"".join(bytes(each) for each in out)
-    assert wire.decode_response(request_, codec.decode_response(encoded, api.version)) == response
+    assert (
+        wire.decode_response(request_, codec.decode_response(encoded, api.version), "PLAINTEXT") == response
+    )

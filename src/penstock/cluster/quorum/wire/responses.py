@@ -19,8 +19,6 @@ from penstock.protocol.messages import (
     vote,
 )
 
-QUORUM_LISTENER: Final = "PLAINTEXT"
-
 
 def _leader_id(response: m.Response) -> int:
     return NO_NODE if response.leader_id is None else response.leader_id
@@ -166,8 +164,11 @@ def _encode_description(response: m.DescribeQuorumResponse) -> describe_quorum.D
     )
 
 
-def decode_response(request: m.Request, message: Any) -> m.Response:
-    """Decode a received message into the response to `request`. Raises `NotTheQuorum`."""
+def decode_response(request: m.Request, message: Any, listener: str) -> m.Response:
+    """Decode a received message into the response to `request`. Raises `NotTheQuorum`.
+
+    The addresses in it are of the listener that the request was sent to.
+    """
     if isinstance(request, m.AddVoterRequest | m.RemoveVoterRequest):
         return m.VoterChangeResponse(
             error=ErrorCode(message.error_code), message=message.error_message or None
@@ -181,7 +182,7 @@ def decode_response(request: m.Request, message: Any) -> m.Response:
         )
     if message.error_code:
         return _EMPTY_ANSWER[type(request)](error=ErrorCode(message.error_code))
-    return _decode_partition(request, message)
+    return _decode_partition(request, message, listener)
 
 
 _EMPTY_ANSWER: Final[dict[type, type[m.Response]]] = {
@@ -194,7 +195,7 @@ _EMPTY_ANSWER: Final[dict[type, type[m.Response]]] = {
 }
 
 
-def _decode_partition(request: m.Request, message: Any) -> m.Response:
+def _decode_partition(request: m.Request, message: Any, listener: str) -> m.Response:
     topics: list[Any] = message.responses if isinstance(message, fetch.FetchResponse) else message.topics
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         raise NotTheQuorum
@@ -206,9 +207,7 @@ def _decode_partition(request: m.Request, message: Any) -> m.Response:
         "epoch": leader.leader_epoch,
         "leader_id": None if leader.leader_id == NO_NODE else leader.leader_id,
         "leader_endpoints": tuple(
-            Address(QUORUM_LISTENER, each.host, each.port)
-            for each in nodes
-            if each.node_id == leader.leader_id
+            Address(listener, each.host, each.port) for each in nodes if each.node_id == leader.leader_id
         ),
     }
     if isinstance(request, m.FetchRequest):
