@@ -40,9 +40,7 @@ def handle(ctx: RequestContext, request: api.DescribeClusterRequest) -> api.Desc
     )
 
 
-def _brokers(
-    ctx: RequestContext, request: api.DescribeClusterRequest
-) -> list[api.DescribeClusterBroker]:
+def _brokers(ctx: RequestContext, request: api.DescribeClusterRequest) -> list[api.DescribeClusterBroker]:
     found = []
     for broker in ctx.broker.controller.image.brokers.values():
         endpoint = broker.endpoint(ctx.peer.listener)
@@ -66,7 +64,9 @@ def _controllers(ctx: RequestContext) -> list[api.DescribeClusterBroker]:
     found = []
     for voter in ctx.broker.quorum.driver.node.voters:
         node_id = voter.key.node_id
-        at: Address | Endpoint | None = next((each for each in voter.endpoints if each.name == listener), None)
+        at: Address | Endpoint | None = next(
+            (each for each in voter.endpoints if each.name == listener), None
+        )
         if at is None and node_id in brokers:
             at = brokers[node_id].endpoint(listener)
         if at is not None:
