@@ -1,7 +1,7 @@
 """Finds registrations of Apache Kafka's nodes in a part of the metadata log that may not be committed.
 
-A node that starts knows only what its snapshot has, until a leader says what is committed. If Kafka's nodes lead, it must
-trust them before that.
+A node that starts knows only what its snapshot has, until a leader says what is committed. If Kafka's nodes lead, it
+must trust them before that.
 """
 
 from collections.abc import AsyncIterable

@@ -135,8 +135,8 @@ SUPER_USERS = ACCESS.string(
 ALLOW_KAFKA_NODES = ACCESS.boolean(
     "penstock.allow.kafka.nodes",
     False,
-    "Lets nodes of Apache Kafka join a cluster that has none: they cannot prove its token. While this is set, and while "
-    "there are such nodes, peers count as brokers on the terms on which Kafka trusts them (see docs/security.md).",
+    "Lets nodes of Apache Kafka join a cluster that has none: they cannot prove its token. While this is set, and "
+    "while there are such nodes, peers count as brokers on the terms on which Kafka trusts them (docs/security.md).",
     live=Live.CLUSTER_WIDE,
 )
 ALLOW_EVERYONE_IF_NO_ACL_FOUND = ACCESS.boolean(
