@@ -46,7 +46,7 @@ class KafkaTrust:
 
         Until they are, or others take their place, this node needs those nodes to find out.
         """
-        self._mixed.is_mixed = True
+        self._mixed.change(is_mixed=True)
         self._expected_up_to = last_offset
 
     def admits(self, peer: Peer) -> bool:
@@ -67,7 +67,8 @@ class KafkaTrust:
             return
         if self._image.brokers or self._image.controllers:
             is_allowed = self._config()[security.ALLOW_KAFKA_NODES]
-            self._mixed.is_mixed = is_allowed or len(self._image.kafka_nodes(self._voter_ids())) > 0
+            has_kafka_nodes = len(self._image.kafka_nodes(self._voter_ids())) > 0
+            self._mixed.change(is_mixed=is_allowed or has_kafka_nodes)
             self._log_change()
 
     def _log_change(self) -> None:

@@ -34,7 +34,7 @@ from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.metadata.kafka_registrations import registers_kafka_nodes
 from penstock.cluster.metadata.state import REGISTERED_FEATURES
 from penstock.cluster.quorum.quorum import Quorum
-from penstock.cluster.quorum.start import start_quorum
+from penstock.cluster.quorum.start import raft_settings, start_quorum
 from penstock.cluster.raft.errors import RaftError
 from penstock.config.broker import BrokerConfig
 from penstock.config.controllers import controller_listener, controllers_to_join
@@ -353,14 +353,20 @@ class Broker:
             self._config,
             endpoints=endpoints,
             members=self._members,
+            is_mixed=parts.mixed.is_mixed,
             randomness=self._ports.randomness,
         )
+        self._change_timeouts(parts.quorum, parts.mixed.is_mixed)  # its snapshot may have said otherwise
+        parts.mixed.changes.subscribe(partial(self._change_timeouts, parts.quorum))
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
         if self._joins_controllers:
             return  # see `SecretAgreement`
         if secret.value is None and (is_alone or parts.dialer.proves_secret):
             create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
+
+    def _change_timeouts(self, quorum: Quorum, is_mixed: bool) -> None:
+        quorum.driver.change_settings(raft_settings(self._config, self._members, is_mixed=is_mixed))
 
     @property
     def _joins_controllers(self) -> bool:

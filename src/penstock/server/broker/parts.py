@@ -88,6 +88,7 @@ class Parts:
         """`connections` and `bound`, the open listeners by name, are filled while the broker runs."""
         config, clock, liveness = settings(), ports.clock, ports.liveness
         self.store = store
+        self.mixed = mixed
         self.dialer = dialer
         self.metadata = AppliedMetadata(MetadataImage(store.cluster_id))
         self.raft_log = StoredRaftLog(store, flusher, files=ports.files, clock=liveness, offload=reads)
