@@ -12,6 +12,8 @@ from penstock.cli.connect.requests import RequestClient
 from penstock.cli.errors import CommandError
 from penstock.cluster.metadata.image import ResourceType
 from penstock.protocol.messages import incremental_alter_configs
+from penstock.storage.directory.metadata_files import read_meta
+from penstock.storage.files import RealFileSystem
 from tests.interop.kafka.mixed import REPLICAS, WAIT_S, MixedCluster
 from tests.support.broker import BrokerProcess, free_port
 from tests.support.kafka_node import CLUSTER_ID, KafkaNode
@@ -30,12 +32,13 @@ class RollingCluster(MixedCluster):
         self, directory: Path, jars: Path, count: int = REPLICAS, settings: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(directory, jars, count, settings={**JOINS_VOTERS, **(settings or {})})
-        self._home, self._all_jars = directory, jars
+        self.home, self._all_jars = directory, jars
         self._node_settings = {**JOINS_VOTERS, **(settings or {})}
         self.controllers = {
             number: f"localhost:{node.controller_port}" for number, node in self.kafka.items()
         }
         """The addresses of the controllers that belong to the cluster."""
+        self.cluster_id = CLUSTER_ID
         self._planned: dict[int, BrokerProcess] = {}
 
     # -- the quorum
@@ -73,17 +76,25 @@ class RollingCluster(MixedCluster):
     def plan_penstock(self, *numbers: int) -> str:
         """The addresses that nodes will have: clients name the nodes to come among their bootstrap servers."""
         for number in numbers:
-            home = self._home / f"penstock-{number}"
+            home = self.home / f"penstock-{number}"
             home.mkdir(parents=True, exist_ok=True)
             self._planned[number] = BrokerProcess(home, config=home / "server.properties", host="localhost")
         return ",".join(self._planned[number].bootstrap for number in numbers)
+
+    def found(self, number: int, **settings: str) -> BrokerProcess:
+        """Start the first node of a cluster of Penstock, which nodes of Kafka may join."""
+        node = self.add_penstock_voter(number, **{"penstock.allow.kafka.nodes": "true", **settings})
+        meta = read_meta(RealFileSystem(), str(node.data_dir))
+        assert meta is not None
+        self.cluster_id = meta.cluster_id
+        return node
 
     def add_penstock_voter(self, number: int, **settings: str) -> BrokerProcess:
         """Start a new node of Penstock that is a broker and becomes a voter."""
         if number not in self._planned:
             self.plan_penstock(number)
         node = self.penstock[number] = self._planned[number]
-        config = self._home / f"penstock-{number}" / "server.properties"
+        config = self.home / f"penstock-{number}" / "server.properties"
         controller = f"localhost:{free_port()}"
         listeners = f"PLAINTEXT://localhost:{node.port},CONTROLLER://{controller}"
         values = {
@@ -95,7 +106,7 @@ class RollingCluster(MixedCluster):
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": _MAP,
             "log.dirs": str(node.data_dir),
-            "controller.quorum.bootstrap.servers": ",".join(self.controllers.values()),
+            "controller.quorum.bootstrap.servers": ",".join([*self.controllers.values()] or [controller]),
             **self._settings,
             **settings,
         }
@@ -104,9 +115,9 @@ class RollingCluster(MixedCluster):
         self.controllers[number] = controller
         return node
 
-    def add_kafka_voter(self, number: int, port: int | None = None) -> KafkaNode:
+    def add_kafka_voter(self, number: int, port: int | None = None, **settings: str) -> KafkaNode:
         """Start a new node of Kafka that is a broker and becomes a voter; `port` is one that clients know already."""
-        node = self.kafka[number] = KafkaNode(self._home / f"kafka-{number}", self._all_jars)
+        node = self.kafka[number] = KafkaNode(self.home / f"kafka-{number}", self._all_jars)
         controller = f"localhost:{node.controller_port}"
         node.port = port or node.port
         listeners = f"PLAINTEXT://localhost:{node.port},CONTROLLER://{controller}"
@@ -117,15 +128,36 @@ class RollingCluster(MixedCluster):
                 "listeners": listeners,
                 "advertised.listeners": listeners,
                 "controller.quorum.bootstrap.servers": ",".join(self.controllers.values()),
+                **settings,
             }
         )
         config = str(node.config_path)
         node.run_tool(
-            "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config, "--no-initial-controllers"
+            *("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", config),
+            "--no-initial-controllers",
         )
         node.start()
         self.controllers[number] = controller
         return node
+
+    def add_kafka_broker(self, number: int, **settings: str) -> KafkaNode:
+        """Start a new node of Kafka that is a broker only."""
+        node = self.kafka[number] = KafkaNode(self.home / f"kafka-{number}", self._all_jars)
+        listeners = f"PLAINTEXT://localhost:{node.port}"
+        node.write_config(
+            {
+                **self._settings,
+                "process.roles": "broker",
+                "controller.quorum.auto.join.enable": "false",
+                "node.id": str(number),
+                "listeners": listeners,
+                "advertised.listeners": listeners,
+                "controller.quorum.bootstrap.servers": ",".join(self.controllers.values()),
+                **settings,
+            }
+        )
+        node.run_tool("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", str(node.config_path))
+        return node.start()
 
     def replace(self, old: int, new: int) -> None:
         """Move every replica of one broker to another; topics may come and go meanwhile."""
