@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, ResourceType
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+)
 
 from penstock.cli.cluster.state import ClusterState, PartitionState
 from penstock.cluster.metadata import replay
@@ -45,6 +53,11 @@ def admin_of_kafka(cluster: RollingCluster) -> AdminClient:
     return AdminClient({"bootstrap.servers": cluster.kafka[KAFKA].bootstrap, "log_level": 0})
 
 
+def retention_of(admin: AdminClient, topic: str) -> str:
+    found = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)])
+    return str(next(iter(found.values())).result(20)["retention.ms"].value)
+
+
 def partition(state: ClusterState, topic: str, number: int = 0) -> PartitionState:
     return next(each for each in state.partitions if (each.topic, each.partition) == (topic, number))
 
@@ -73,10 +86,10 @@ def metadata_problems(log: Path) -> list[str]:
 def test_administrators_change_the_cluster_through_the_broker_of_kafka(cluster: RollingCluster) -> None:
     cluster.create_topic("made", [[KAFKA, PENSTOCK], [PENSTOCK, KAFKA]])
     admin = admin_of_kafka(cluster)
-    resource = ConfigResource(ResourceType.TOPIC, "made", set_config={"retention.ms": "12345"})
-    admin.alter_configs([resource])[resource].result(20)
-    found = admin.describe_configs([ConfigResource(ResourceType.TOPIC, "made")])
-    assert next(iter(found.values())).result(20)["retention.ms"].value == "12345"
+    change = ConfigEntry("retention.ms", "12345", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, "made", incremental_configs=[change])
+    admin.incremental_alter_configs([resource])[resource].result(20)
+    cluster.await_state(lambda _state: retention_of(admin, "made") == "12345")
     admin.create_partitions([NewPartitions("made", 4)])["made"].result(20)
     cluster.await_healthy()
     assert len(admin.list_topics("made", 20).topics["made"].partitions) == 4
@@ -182,8 +195,6 @@ def test_kafka_loads_the_snapshots_of_penstock(cluster: RollingCluster) -> None:
     admin = AdminClient({"bootstrap.servers": late.bootstrap, "log_level": 0})
     topics = admin.list_topics(timeout=20).topics
     assert {f"many-{number}" for number in range(40)} <= topics.keys()
-    wanted = [ConfigResource(ResourceType.TOPIC, f"many-{number}") for number in (0, 39)]
-    found = [each.result(20)["retention.ms"].value for each in admin.describe_configs(wanted).values()]
-    assert found == ["1000", "1039"]
+    assert [retention_of(admin, f"many-{number}") for number in (0, 39)] == ["1000", "1039"]
     for node in cluster.kafka.values():
         assert metadata_problems(node.log_path) == []
