@@ -17,6 +17,8 @@ async def handle(
 ) -> ControllerRegistrationResponse:
     try:
         await ctx.broker.controller.register_controller(wire.controller_registration_of(request))
-    except (Refusal, LogError) as error:
-        return ControllerRegistrationResponse(error_code=error.code, error_message=str(error))
+    except Refusal as refusal:
+        return ControllerRegistrationResponse(error_code=refusal.code, error_message=refusal.message)
+    except LogError as error:
+        return ControllerRegistrationResponse(error_code=error.code, error_message=error.client_message)
     return ControllerRegistrationResponse(error_message=None)
