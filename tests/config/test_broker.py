@@ -154,3 +154,33 @@ def test_a_dynamic_value_of_a_setting_that_needs_a_restart_is_ignored() -> None:
 def test_a_list_that_needs_a_value_is_refused_without_one(setting: str) -> None:
     with pytest.raises(ConfigError, match="At least one value must be named"):
         load(None, [setting])
+
+
+def test_listeners_of_controllers_are_those_that_are_named_and_listened_on() -> None:
+    listening = "listeners=CONTROLLER://:1,PLAINTEXT://:2,BACKUP://:3"
+    protocols = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,BACKUP:PLAINTEXT"
+    config = load(None, [listening, protocols, "controller.listener.names=BACKUP,controller,ELSEWHERE"])
+    assert config.controller_listeners == ("BACKUP", "CONTROLLER")
+    assert config.quorum_listeners == ("BACKUP", "CONTROLLER")
+    assert config.inter_broker_listener == "PLAINTEXT"
+
+
+def test_without_a_listener_of_controllers_the_brokers_serve_the_quorum_too() -> None:
+    config = load(None, ["listeners=PLAINTEXT://:2", "controller.listener.names=CONTROLLER"])
+    assert config.controller_listeners == ()
+    assert config.quorum_listeners == ("PLAINTEXT",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (["process.roles=controller"], "every node of Penstock keeps data too"),
+        (
+            ["listeners=CONTROLLER://:1", "controller.listener.names=CONTROLLER"],
+            "add one for brokers and clients",
+        ),
+    ],
+)
+def test_a_node_that_is_no_broker_is_refused(settings: list[str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        load(None, settings)

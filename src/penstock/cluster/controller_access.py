@@ -7,7 +7,7 @@ Clients' requests have a separate connection: a topic that takes long to create 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar
 
 from penstock.client.connection import Connection
@@ -15,14 +15,15 @@ from penstock.cluster.controller import wire
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.controllers import ControllerRegistration
 from penstock.cluster.controller.create_topics import TopicCreated
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.internal_topics import auto_created_topic
 from penstock.cluster.controller.membership import HeartbeatAnswer, Membership
+from penstock.cluster.controller.session_timing import session_timeout_ms
 from penstock.cluster.peers import PeerChannel
 from penstock.config.listeners import Endpoint
-from penstock.config.settings import replication
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
@@ -43,7 +44,7 @@ CreateTopic = Callable[[str], Awaitable[TopicCreated]]
 """Creates a topic on first use: `ControllerAccess.auto_create_topic`."""
 
 _CREATE_TOPICS, _ALTER_PARTITION, _ENVELOPE = (19, 7), (56, 3), (58, 0)
-_REGISTER, _HEARTBEAT, _ALLOCATE = (62, 4), (63, 1), (67, 0)
+_REGISTER, _HEARTBEAT, _ALLOCATE, _REGISTER_CONTROLLER = (62, 4), (63, 1), (67, 0), (70, 0)
 _REQUEST_MS_MAX = 2_000
 _FORWARDED_MS_MAX = 10_000  # an early retry would do it twice
 _OUTCOME_MS_MAX = 3_000  # until a former leader knows the outcome of its decisions
@@ -71,6 +72,9 @@ class QuorumView(Protocol):
     def is_active(self) -> bool:
         """Whether this node leads and has applied everything that was committed before it did."""
         ...
+
+    @property
+    def voter_ids(self) -> Collection[int]: ...
 
     @property
     def leader(self) -> Endpoint | None:
@@ -104,7 +108,8 @@ class ControllerAccess:
     def is_cut_off(self) -> bool:
         """Whether no controller has answered a heartbeat for a session: this broker is fenced by now."""
         silence_ms = self._clock.monotonic_ms() - self._heard_ms
-        return silence_ms > self._controller.config[replication.BROKER_SESSION_TIMEOUT_MS]
+        is_mixed = bool(self._controller.image.kafka_nodes(self._quorum.voter_ids))
+        return silence_ms > session_timeout_ms(self._controller.config, is_kafka=is_mixed)
 
     # -- requests of this broker -----------------------------------------------------------------------
 
@@ -127,6 +132,15 @@ class ControllerAccess:
             answer = wire.heartbeat_answer(await self._own.ask(*_HEARTBEAT, request))
         self._heard_ms = self._clock.monotonic_ms()
         return answer
+
+    async def register_controller(self, controller: ControllerRegistration) -> None:
+        """Register this node as a controller. Raises `Refusal`, `LogError`, `OSError` or `ProtocolError`."""
+        if self._quorum.is_active:
+            await self._controller.register_controller(controller)
+            return
+        request = wire.controller_registration_request(controller)
+        response = await self._own.ask(*_REGISTER_CONTROLLER, request)
+        wire.check(response.error_code, "this controller's registration")
 
     async def alter_partitions(self, changes: Sequence[InSyncChange]) -> Sequence[InSyncChanged]:
         if self._quorum.is_active:

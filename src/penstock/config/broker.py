@@ -211,7 +211,17 @@ def _check_together(config: BrokerConfig) -> None:
     node_id, broker_id = config[network.NODE_ID], config[network.BROKER_ID]
     if "broker.id" in config.static and node_id >= 0 and node_id != broker_id:
         raise ConfigError(f"node.id is {node_id} but broker.id is {broker_id}: set only node.id")
+    if "broker" not in config[network.PROCESS_ROLES]:
+        raise ConfigError(
+            "process.roles is controller: every node of Penstock keeps data too. Set it to broker,controller, and add "
+            "a listener for brokers to listeners"
+        )
     listening = {endpoint.name for endpoint in config.listeners}
+    if listening and listening == set(config.controller_listeners):
+        raise ConfigError(
+            f"controller.listener.names has all listeners ({', '.join(sorted(listening))}): add one for brokers and "
+            "clients to listeners"
+        )
     for endpoint in config.advertised_listeners:
         if endpoint.name not in listening:
             raise ConfigError(f"advertised.listeners names {endpoint.name}, which is not among listeners")

@@ -100,6 +100,8 @@ BROKER_APIS: Mapping[int, BrokerApi] = {
     62: BrokerApi(),  # BrokerRegistration
     63: BrokerApi(),  # BrokerHeartbeat
     67: BrokerApi(),  # AllocateProducerIds
+    70: BrokerApi(),  # ControllerRegistration
+    73: BrokerApi(),  # AssignReplicasToDirs
     82: BrokerApi(),  # UpdateRaftVoter
     83: BrokerApi(refusal=_refuse_share_partitions),  # InitializeShareGroupState
     84: BrokerApi(refusal=_refuse_share_partitions),  # ReadShareGroupState

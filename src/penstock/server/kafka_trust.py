@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
-from penstock.config.settings import network
+from penstock.config.settings import network, security
 from penstock.security.authorizer import Authorizer
 from penstock.security.dialer import is_authenticated
 from penstock.security.mixed_cluster import MixedCluster
@@ -39,6 +39,15 @@ class KafkaTrust:
         self._voter_ids = voter_ids
         self._listeners = broker_listeners(config())
         self._was_logged = False
+        self._expected_up_to = -1
+
+    def expect_kafka_nodes(self, last_offset: int) -> None:
+        """The log of this node has registrations of Kafka's nodes, which may not be committed up to this offset.
+
+        Until they are, or others take their place, this node needs those nodes to find out.
+        """
+        self._mixed.change(is_mixed=True)
+        self._expected_up_to = last_offset
 
     def admits(self, peer: Peer) -> bool:
         """Whether a peer counts as a broker as it would in Kafka."""
@@ -54,8 +63,12 @@ class KafkaTrust:
 
         The voters may have changed with every delta, also with an empty one.
         """
+        if self._image.offset < self._expected_up_to:
+            return
         if self._image.brokers or self._image.controllers:
-            self._mixed.is_mixed = len(self._image.kafka_nodes(self._voter_ids())) > 0
+            is_allowed = self._config()[security.ALLOW_KAFKA_NODES]
+            has_kafka_nodes = len(self._image.kafka_nodes(self._voter_ids())) > 0
+            self._mixed.change(is_mixed=is_allowed or has_kafka_nodes)
             self._log_change()
 
     def _log_change(self) -> None:
@@ -69,8 +82,8 @@ class KafkaTrust:
         for each in config.listeners:
             if each.name in self._listeners and not is_authenticated(config, each.name):
                 log.warning(
-                    "Nodes of Apache Kafka are in the cluster, and cannot prove its token: until they have left, "
-                    "every client of this listener may act as a broker. listener=%s",
+                    "Nodes of Apache Kafka are in the cluster, or may join it, and cannot prove its token: until they "
+                    "have left, every client of this listener may act as a broker. listener=%s",
                     each.name,
                 )
 

@@ -1,7 +1,9 @@
 import pytest
+from msgspec.structs import replace
 
 from penstock.cluster.controller.broker_health import (
     decide_controlled_shutdown,
+    decide_cordon,
     decide_disk_failure,
     decide_fence,
     decide_retirement,
@@ -189,3 +191,25 @@ def test_the_only_broker_that_stops_is_fenced_and_keeps_its_leaderships() -> Non
 
 def test_a_broker_that_others_outlive_does_not_retire() -> None:
     assert decide_retirement(cluster(), 1).records == []
+def test_of_several_directories_only_the_replicas_in_the_failed_one_move_away() -> None:
+    image = cluster()
+    good, bad = disk_of(1), bytes([9] * 16)
+    image.brokers[1] = replace(image.brokers[1], log_dirs=(good, bad))
+    moved = partitions(image)[0]
+    directories = tuple(bad if each == 1 else moved.directory_of(each) for each in moved.replicas)
+    image.topics["t"].partitions[0] = replace(moved, directories=directories)
+    commit(image, decide_disk_failure(image, CONFIG, 1, [bad]).records)
+    assert image.brokers[1].log_dirs == (good,)
+    assert [1 in each.isr for each in partitions(image)] == [False, *[True] * 5]
+    assert decide_disk_failure(image, CONFIG, 1, [bad]).records == []
+
+
+def test_the_cordoned_directories_of_a_broker_are_noted_from_the_level_that_knows_them() -> None:
+    image = cluster()
+    assert decide_cordon(image, 1, [disk_of(1)]).records == []
+    image.features.finalized["metadata.version"] = 30
+    commit(image, decide_cordon(image, 1, [disk_of(1)]).records)
+    assert image.brokers[1].is_cordoned
+    assert decide_cordon(image, 1, [disk_of(1)]).records == []
+    commit(image, decide_cordon(image, 1, []).records)
+    assert not image.brokers[1].is_cordoned

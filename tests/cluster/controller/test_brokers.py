@@ -4,6 +4,7 @@ import pytest
 from penstock.cluster.controller.broker_health import decide_fence
 from penstock.cluster.controller.brokers import (
     ProducerIdBlock,
+    decide_amend_registration,
     decide_producer_id_block,
     decide_register_broker,
 )
@@ -31,6 +32,28 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
         "share.version": (0, 1),
         "penstock.version": (0, 1),
     }
+
+
+def test_a_broker_that_does_not_support_a_level_of_the_cluster_is_refused() -> None:
+    image = image_of(brokers=0)
+    image.features.finalized["metadata.version"] = 30
+    old = msgspec.structs.replace(registration(4), features={"metadata.version": (7, 29)})
+    with pytest.raises(Refusal, match="does not support finalized version 30") as refused:
+        decide_register_broker(image, CONFIG, old, epoch=9, fenced=True)
+    assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
+    image.features.finalized["metadata.version"] = 29
+    assert decide_register_broker(image, CONFIG, old, epoch=9, fenced=True).result == 9
+
+
+def test_the_same_incarnation_amends_its_registration_in_its_epoch() -> None:
+    image = image_of()
+    known = image.brokers[1]
+    assert decide_amend_registration(image, registration(1), known) == ([], known.epoch)
+    amended = msgspec.structs.replace(registration(1), log_dirs=[bytes([5] * 16), bytes([6] * 16)])
+    records, epoch = decide_amend_registration(image, amended, known)
+    commit(image, records)
+    assert epoch == known.epoch
+    assert image.brokers[1] == msgspec.structs.replace(known, log_dirs=tuple(amended.log_dirs))
 
 
 def test_a_crashed_broker_leads_its_partitions_again_in_a_new_epoch() -> None:

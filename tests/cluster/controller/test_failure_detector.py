@@ -5,7 +5,7 @@ HEARTBEAT_MS = 100
 
 def detector() -> FailureDetector:
     """Watches broker 2, whose last heartbeat was at time 0."""
-    found = FailureDetector(HEARTBEAT_MS)
+    found = FailureDetector(lambda _broker_id: HEARTBEAT_MS)
     found.on_registration(2)
     found.on_heartbeat(2, 0)
     return found
@@ -28,7 +28,7 @@ def test_a_closed_connection_starts_a_probe_at_once() -> None:
 
 
 def test_a_new_controller_probes_all_brokers_at_once() -> None:
-    found = FailureDetector(HEARTBEAT_MS)
+    found = FailureDetector(lambda _broker_id: HEARTBEAT_MS)
     found.expect(3, 5)
     found.expect(2, 5)
     assert found.begin_probes(5) == [2, 3]

@@ -42,7 +42,7 @@ def test_the_answer_to_a_heartbeat_depends_on_the_state_of_the_broker_and_its_re
 
 
 def test_a_broker_without_a_heartbeat_expires_after_its_session_timeout() -> None:
-    sessions = Sessions(timeout_ms=100)
+    sessions = Sessions(timeout_ms=lambda _broker_id: 100)
     assert sessions.next_expiry_ms() is None
     sessions.record_heartbeat(1, 0, 5)
     sessions.record_heartbeat(2, 50, 5)
@@ -56,8 +56,18 @@ def test_a_broker_without_a_heartbeat_expires_after_its_session_timeout() -> Non
     assert sessions.expired(1000) == [1]
 
 
+def test_brokers_may_have_sessions_of_different_lengths() -> None:
+    sessions = Sessions(timeout_ms={1: 100, 2: 900}.__getitem__)
+    sessions.record_heartbeat(1, 10, 5)
+    sessions.record_heartbeat(2, 0, 5)
+    assert sessions.next_expiry_ms() == 110
+    assert sessions.expired(500) == [1]
+    assert sessions.is_alive(2, 899)
+    assert sessions.expired(900) == [2, 1]
+
+
 def test_a_broker_known_from_the_metadata_has_one_session_timeout_for_its_first_heartbeat() -> None:
-    sessions = Sessions(timeout_ms=100)
+    sessions = Sessions(timeout_ms=lambda _broker_id: 100)
     sessions.expect(1, 1000)
     sessions.expect(1, 1050)
     assert sessions.is_alive(1, 1099)
@@ -65,7 +75,7 @@ def test_a_broker_known_from_the_metadata_has_one_session_timeout_for_its_first_
 
 
 def test_a_broker_has_drained_when_the_others_know_the_new_leaders() -> None:
-    sessions = Sessions(timeout_ms=100)
+    sessions = Sessions(timeout_ms=lambda _broker_id: 100)
     sessions.record_heartbeat(1, 0, 5)
     sessions.record_heartbeat(2, 0, 5)
     sessions.draining(1, 20)

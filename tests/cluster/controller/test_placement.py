@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from penstock.cluster.controller.broker_health import decide_disk_failure
+from penstock.cluster.controller.broker_health import decide_cordon, decide_disk_failure
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.placement import place_replicas
 from penstock.protocol.errors import ErrorCode
@@ -82,3 +82,13 @@ def test_a_broker_with_a_failed_disk_gets_a_replica_only_when_there_are_too_few_
 
     assert all(2 not in replicas for replicas in placed(2))
     assert all(replicas[2] == 2 for replicas in placed(3))
+
+
+def test_a_broker_whose_directories_are_all_cordoned_gets_replicas_only_if_it_must() -> None:
+    image = image_of(brokers=3)
+    image.features.finalized["metadata.version"] = 30
+    commit(image, decide_cordon(image, 2, [disk_of(2)]).records)
+    places = place_replicas(
+        image.brokers.values(), partition_count=6, replication_factor=2, randomness=random.Random(3)
+    )
+    assert all(2 not in replicas for replicas in places)

@@ -174,3 +174,17 @@ def test_a_broker_alone_in_sync_that_lost_records_hands_over_to_an_eligible_repl
     assert partition(image).leader == -1
     return_of(image, broker(2))
     assert partition(image).leader == 2
+
+
+def test_a_crashed_broker_of_kafka_may_lack_records_because_it_syncs_later() -> None:
+    image = cluster({})
+    of_kafka = {"metadata.version": (7, 30), ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1)}
+    image.brokers[1] = msgspec.structs.replace(image.brokers[1], features=of_kafka)
+    crash(image, 1)
+    return_of(image, broker(1, features=of_kafka, incarnation_id=bytes([3] * 16)))
+    assert 1 not in eligible(image)
+    image.brokers[2] = msgspec.structs.replace(image.brokers[2], features=of_kafka)
+    epoch = image.brokers[2].epoch
+    crash(image, 2)
+    return_of(image, broker(2, features=of_kafka, previous_epoch=epoch))
+    assert 2 in eligible(image)

@@ -1,5 +1,7 @@
 """Voters are added and removed, one at a time (KIP-853)."""
 
+import pytest
+
 from penstock.cluster.raft.effects import Answer, Committed
 from penstock.cluster.raft.events import RequestArrived, Tick
 from penstock.cluster.raft.messages import (
@@ -168,6 +170,23 @@ def test_an_observer_asks_to_become_a_voter_if_it_is_configured_to() -> None:
     send = subject.sends(AddVoterRequest)[0]
     assert isinstance(send.request, AddVoterRequest)
     assert send.request.voter.key == key(4)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ErrorCode.UNSUPPORTED_VERSION, "the voters are static (kraft.version 0)"),
+        (ErrorCode.INVALID_REQUEST, "does not make this node a voter: not at that address"),
+        (ErrorCode.REQUEST_TIMED_OUT, None),  # asked again soon
+    ],
+)
+def test_an_observer_that_cannot_become_a_voter_says_why(error: ErrorCode, reason: str | None) -> None:
+    subject = Subject(4, settings=RaftSettings(auto_join=True), election=Election(epoch=1, leader_id=2))
+    subject.respond(subject.sends(FetchRequest)[0], records(1, 2, b""))
+    send = subject.sends(AddVoterRequest)[0]
+    subject.respond(send, VoterChangeResponse(error=error, message="not at that address"))
+    fault = subject.node.take_fault()
+    assert (reason is None and fault is None) or (reason or "") in str(fault)
 
 
 def test_a_removed_voter_does_not_ask_to_join_again_while_it_runs() -> None:

@@ -60,7 +60,7 @@ INTENDED: Final = (
         _ANSWERS, r"DescribeCluster v[12] endpoints 2", _ANY,
         "DescribeCluster for controllers", "MISMATCHED_ENDPOINT_TYPE on a broker's listener",
         "the nodes that are controllers",
-        "One port serves both, so `--bootstrap-controller` may be any broker.",
+        "Every listener serves both, so `--bootstrap-controller` may be any broker.",
         (" → ITS OWN", "-1 → 1", "1 → 2", "114 → 0", "… → …"),
     ),
     Difference(

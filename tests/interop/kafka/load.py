@@ -25,6 +25,7 @@ LOAD: Final = "load"
 COPIES: Final = "copies"
 _POLL_S: Final = 0.1
 _PATIENCE_S: Final = 90.0
+_ADMIN_S: Final = 10.0
 _PRODUCE_EVERY_S: Final = 0.01
 _TRANSACTION_MS: Final = 60_000  # longer than a broker may be gone until it is fenced
 _STOP: Final = b"stop"
@@ -71,8 +72,9 @@ class _Client(threading.Thread):
 class NumberedProducer(_Client):
     """An idempotent producer: partition p gets 0, 1, 2, …"""
 
-    def __init__(self, bootstrap: str, partitions: int) -> None:
+    def __init__(self, bootstrap: str, partitions: int, every_s: float) -> None:
         super().__init__("producer")
+        self._every_s = every_s
         self._partitions = partitions
         self._producer = Producer(
             {
@@ -88,7 +90,7 @@ class NumberedProducer(_Client):
         self.acknowledged = 0
 
     def work(self) -> None:
-        while not self._is_stopping.wait(_PRODUCE_EVERY_S):
+        while not self._is_stopping.wait(self._every_s):
             for partition in range(self._partitions):
                 self._send(partition, b"%d" % self.sent[partition])
                 self.sent[partition] += 1
@@ -180,25 +182,31 @@ class AdminChanges(_Client):
 
     def __init__(self, bootstrap: str) -> None:
         super().__init__("admin changes")
-        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "error_cb": self.on_error})
+        self._servers = bootstrap
         self.rounds = 0
 
     def work(self) -> None:
         while not self._is_stopping.wait(1.0):
-            name = f"made-{self.rounds}"
-            self._until_done(partial(self._admin.create_topics, [NewTopic(name, 2, 3)], operation_timeout=10))
-            self._until_done(partial(self._admin.delete_topics, [name], operation_timeout=10))
+            self._until_done(partial(_create, f"made-{self.rounds}"))
+            self._until_done(partial(_delete, f"made-{self.rounds}"))
             self.rounds += 1
             self.pause.success()
 
-    def _until_done(self, request: Callable[[], dict[str, Any]]) -> None:
-        """A request that was cut off may have been done: its repetition then finds it done."""
+    def _until_done(self, request: Callable[[AdminClient], dict[str, Any]]) -> None:
+        """A request that was cut off may have been done: its repetition then finds it done.
+
+        Each has a new client, as an administrator's: librdkafka stays with the broker that it first took for the
+        controller, for minutes after that is gone.
+        """
         deadline = time.monotonic() + _PATIENCE_S
         done = (KafkaError.TOPIC_ALREADY_EXISTS, KafkaError.UNKNOWN_TOPIC_OR_PART)
         while True:
             try:
-                for future in request().values():
-                    future.result(15)
+                admin = AdminClient(
+                    {"bootstrap.servers": self._servers, "log_level": 0, "error_cb": self.on_error}
+                )
+                for future in request(admin).values():
+                    future.result(_ADMIN_S)
             except Exception as error:
                 code = error.args[0].code() if error.args and isinstance(error.args[0], KafkaError) else None
                 if code in done:
@@ -208,6 +216,14 @@ class AdminChanges(_Client):
                 time.sleep(_POLL_S)
             else:
                 return
+
+
+def _create(topic: str, admin: AdminClient) -> dict[str, Any]:
+    return dict(admin.create_topics([NewTopic(topic, 2, 3)]))
+
+
+def _delete(topic: str, admin: AdminClient) -> dict[str, Any]:
+    return dict(admin.delete_topics([topic]))
 
 
 def _read_from_the_start(bootstrap: str, share_group: str) -> None:
@@ -224,10 +240,13 @@ def _read_from_the_start(bootstrap: str, share_group: str) -> None:
 class Load:
     """All clients together, and a transactional loop in a process of its own that copies `load` to `copies`."""
 
-    def __init__(self, directory: Path, bootstrap: str, partitions: int) -> None:
+    def __init__(
+        self, directory: Path, bootstrap: str, partitions: int, produce_every_s: float = _PRODUCE_EVERY_S
+    ) -> None:
+        """Each partition gets a record after this time."""
         self._servers = bootstrap
         self._partitions = partitions
-        self.producer = NumberedProducer(bootstrap, partitions)
+        self.producer = NumberedProducer(bootstrap, partitions, produce_every_s)
         self.classic = GroupMember(bootstrap, "classic")
         self.consumer = GroupMember(bootstrap, "consumer")
         _read_from_the_start(bootstrap, "share-group")

@@ -11,7 +11,13 @@ from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.controller.election_rules import ElectionRules
 from penstock.cluster.controller.partition_change import RequestedChange, change_partition
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.cluster.metadata.state import DIRECTORY_LOST, NO_LEADER, Partition, Topic
+from penstock.cluster.metadata.state import (
+    CORDONED_DIRECTORIES_LEVEL,
+    DIRECTORY_LOST,
+    NO_LEADER,
+    Partition,
+    Topic,
+)
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import (
@@ -73,22 +79,43 @@ def decide_unfence(image: MetadataImage, config: BrokerConfig, broker_id: int) -
 def decide_disk_failure(
     image: MetadataImage, config: BrokerConfig, broker_id: int, offline_log_dirs: Collection[bytes]
 ) -> Decision[None]:
-    """A broker's directory has failed: other replicas take over, and it may not lead until it registers again.
+    """A broker's directories have failed: other replicas take over.
 
-    The only broker of a cluster continues as it can.
+    If all have failed, it may not lead until it registers again; until then it leads what no other can. The only broker
+    of a cluster continues as it can. A broker of Apache Kafka may have other directories: it serves nothing from those
+    that have failed.
     """
     broker = image.brokers[broker_id]
-    is_lost = len(broker.log_dirs) > 0 and set(broker.log_dirs) <= set(offline_log_dirs)
-    if not is_lost or len(image.brokers) == 1:
+    failed = set(broker.log_dirs).intersection(offline_log_dirs)
+    if not failed or len(image.brokers) == 1:
         return Decision([], None)
+    working = [each for each in broker.log_dirs if each not in failed]
     change = BrokerRegistrationChangeRecord(
-        broker_id=broker_id, broker_epoch=broker.epoch, log_dirs=[DIRECTORY_LOST]
+        broker_id=broker_id, broker_epoch=broker.epoch, log_dirs=working or [DIRECTORY_LOST]
     )
 
     def has_successor(before: Partition, record: PartitionChangeRecord) -> bool:
         return before.changed(record).leader != NO_LEADER
 
-    return Decision([change, *leave_in_sync_sets(image, config, broker_id, where=has_successor)], None)
+    def has_failed(before: Partition, _record: PartitionChangeRecord) -> bool:
+        return before.directory_of(broker_id) in failed
+
+    where = has_failed if working else has_successor
+    return Decision([change, *leave_in_sync_sets(image, config, broker_id, where=where)], None)
+
+
+def decide_cordon(
+    image: MetadataImage, broker_id: int, cordoned_log_dirs: Collection[bytes]
+) -> Decision[None]:
+    """Note which directories of a broker get no new replicas (KIP-1066)."""
+    broker = image.brokers[broker_id]
+    is_known = set(broker.cordoned_log_dirs or ()) == set(cordoned_log_dirs)
+    if is_known or image.features.metadata_version < CORDONED_DIRECTORIES_LEVEL:
+        return Decision([], None)
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker_id, broker_epoch=broker.epoch, cordoned_log_dirs=list(cordoned_log_dirs)
+    )
+    return Decision([change], None)
 
 
 def decide_controlled_shutdown(image: MetadataImage, config: BrokerConfig, broker_id: int) -> Decision[None]:

@@ -7,6 +7,7 @@ import msgspec
 from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.controller.returning_broker import ReturningBroker, change_partitions
 from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import RegisteredBroker
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ErrorCode
@@ -53,6 +54,7 @@ def decide_register_broker(
 
     The active controller's own broker registers unfenced. Any other is fenced until its first heartbeat.
     """
+    _check_features(image, broker)
     known = image.brokers.get(broker.broker_id)
     returning = ReturningBroker(
         broker_id=broker.broker_id,
@@ -62,10 +64,38 @@ def decide_register_broker(
         stopped_cleanly=known is not None and known.epoch == broker.previous_epoch,
         is_fenced=fenced,
         was_fenced=known is None or known.fenced,
+        is_kafka=known is not None and known.is_kafka,
     )
     changes = change_partitions(image, config, returning)
     registered: list[MetadataRecord] = [_record(image, broker, epoch=epoch, fenced=fenced)]
     return Decision([*changes, *registered] if fenced else [*registered, *changes], epoch)
+
+
+def decide_amend_registration(
+    image: MetadataImage, broker: BrokerRegistration, known: RegisteredBroker
+) -> Decision[int]:
+    """The same incarnation registers again: it repeats the request, or has changed something. Its epoch stays."""
+    _check_features(image, broker)
+    record = msgspec.structs.replace(
+        _record(image, broker, epoch=known.epoch, fenced=known.fenced),
+        in_controlled_shutdown=known.in_controlled_shutdown,
+        cordoned_log_dirs=None if known.cordoned_log_dirs is None else list(known.cordoned_log_dirs),
+    )
+    return Decision([] if RegisteredBroker.of(record) == known else [record], known.epoch)
+
+
+def _check_features(image: MetadataImage, broker: BrokerRegistration) -> None:
+    """Refuse a broker that does not support a level of the cluster."""
+    if broker.features is None:
+        return
+    for name, level in image.features.finalized.items():
+        low, high = broker.features.get(name, (0, 0))
+        if not low <= level <= high:
+            raise Refusal(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"Unable to register because the broker does not support finalized version {level} of {name}. The "
+                f"broker wants a version between {low} and {high}, inclusive.",
+            )
 
 
 def _record(

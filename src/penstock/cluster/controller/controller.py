@@ -25,6 +25,7 @@ from penstock.cluster.controller.alter_partition import (
 )
 from penstock.cluster.controller.broker_health import (
     decide_controlled_shutdown,
+    decide_cordon,
     decide_disk_failure,
     decide_fence,
     decide_retirement,
@@ -35,10 +36,12 @@ from penstock.cluster.controller.brokers import (
     BrokerRegistration,
     ProducerIdBlock,
     check_broker_epoch,
+    decide_amend_registration,
     decide_producer_id_block,
     decide_register_broker,
 )
 from penstock.cluster.controller.client_quotas import QuotaChange, QuotasAltered, decide_alter_quotas
+from penstock.cluster.controller.controllers import ControllerRegistration, decide_register_controller
 from penstock.cluster.controller.create_partitions import (
     NewPartitions,
     PartitionsCreated,
@@ -47,6 +50,11 @@ from penstock.cluster.controller.create_partitions import (
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated, decide_create_topics
 from penstock.cluster.controller.decision import Charge, Decision, NotController, no_charge
 from penstock.cluster.controller.delete_topics import TopicDeleted, TopicToDelete, decide_delete_topics
+from penstock.cluster.controller.directories import (
+    DirectoryAssigned,
+    DirectoryAssignment,
+    decide_directories,
+)
 from penstock.cluster.controller.elect_leaders import Elected, decide_elect_leaders, decide_rebalance
 from penstock.cluster.controller.features import (
     FeaturesUpdated,
@@ -143,7 +151,7 @@ class Controller:
     def _decide_register(self, broker: BrokerRegistration, fenced: bool) -> Decision[int]:
         known = self.image.brokers.get(broker.broker_id)
         if known is not None and known.incarnation_id == broker.incarnation_id:
-            return Decision([], known.epoch)  # a retry of its registration
+            return decide_amend_registration(self.image, broker, known)
         return decide_register_broker(
             self.image, self.config, broker, epoch=self._log.sink.next_offset, fenced=fenced
         )
@@ -263,6 +271,13 @@ class Controller:
             lambda: decide_disk_failure(self.image, self.config, broker_id, offline_log_dirs),
         )
 
+    async def cordon_directories(
+        self, broker_id: int, broker_epoch: int, cordoned_log_dirs: Collection[bytes]
+    ) -> None:
+        await self._mutate_broker(
+            broker_id, broker_epoch, lambda: decide_cordon(self.image, broker_id, cordoned_log_dirs)
+        )
+
     async def drain_broker(self, broker_id: int, broker_epoch: int) -> None:
         """Hand over a broker's leaderships where another replica can lead."""
         await self._mutate_broker(
@@ -279,6 +294,17 @@ class Controller:
             return decide()
 
         await self._mutate(decide_in_epoch)
+
+    async def register_controller(self, controller: ControllerRegistration) -> None:
+        await self._mutate(lambda: decide_register_controller(self.image, controller))
+
+    async def assign_directories(
+        self, broker_id: int, broker_epoch: int, assignments: Sequence[DirectoryAssignment]
+    ) -> list[DirectoryAssigned]:
+        """Note which directories hold a broker's replicas. Raises `Refusal` for a stale broker epoch."""
+        return await self._mutate(
+            lambda: decide_directories(self.image, self.config, broker_id, broker_epoch, assignments)
+        )
 
     async def unregister_broker(self, broker_id: int) -> None:
         """Raises `Refusal` when no such broker is registered."""

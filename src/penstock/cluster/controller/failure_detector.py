@@ -8,14 +8,16 @@ A heartbeat from a broker that was presumed dead shows that refusals are no evid
 from then on only its session counts, until it registers again.
 """
 
+from collections.abc import Callable
+
 _LATE_FACTOR = 1.5  # of the heartbeat interval
 _RETRY_FACTOR = 0.25
 
 
 class FailureDetector:
-    """`heartbeat_ms` is the interval at which brokers send heartbeats."""
+    """`heartbeat_ms` returns the interval at which a broker sends heartbeats."""
 
-    def __init__(self, heartbeat_ms: int) -> None:
+    def __init__(self, heartbeat_ms: Callable[[int], int]) -> None:
         self._heartbeat_ms = heartbeat_ms
         self._probe_at_ms: dict[int, int] = {}
         self._probing: set[int] = set()
@@ -33,7 +35,7 @@ class FailureDetector:
             self._presumed_dead.discard(broker_id)
             self._unreliable.add(broker_id)
         if broker_id not in self._unreliable:
-            self._probe_at_ms[broker_id] = now_ms + int(self._heartbeat_ms * _LATE_FACTOR)
+            self._probe_at_ms[broker_id] = now_ms + int(self._heartbeat_ms(broker_id) * _LATE_FACTOR)
 
     def expect(self, broker_id: int, now_ms: int) -> None:
         """Probe the broker at once: this controller is new and has had no heartbeat from it."""
@@ -53,7 +55,8 @@ class FailureDetector:
         due = sorted(each for each, at_ms in self._probe_at_ms.items() if at_ms <= now_ms)
         for broker_id in due:
             self._probing.add(broker_id)
-            self._probe_at_ms[broker_id] = now_ms + max(1, int(self._heartbeat_ms * _RETRY_FACTOR))
+            retry_ms = int(self._heartbeat_ms(broker_id) * _RETRY_FACTOR)
+            self._probe_at_ms[broker_id] = now_ms + max(1, retry_ms)
         return due
 
     def is_dead(self, broker_id: int, *, refuses: bool) -> bool:

@@ -9,6 +9,7 @@ send a heartbeat.
 """
 
 import enum
+from collections.abc import Callable
 
 import msgspec
 
@@ -16,13 +17,15 @@ import msgspec
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a heartbeat: the last metadata offset that the broker has applied, and the state that it wants.
 
-    `offline_log_dirs` are its directories that have failed (KIP-858).
+    `offline_log_dirs` are its directories that have failed (KIP-858), `cordoned_log_dirs` those that get no new
+    replicas (KIP-1066), None if it does not say.
     """
 
     metadata_offset: int
     wants_fence: bool = False
     wants_shutdown: bool = False
     offline_log_dirs: tuple[bytes, ...] = ()
+    cordoned_log_dirs: tuple[bytes, ...] | None = None
 
 
 class BrokerCondition(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +66,8 @@ def decide_heartbeat(condition: BrokerCondition, wanted: Heartbeat, *, has_drain
 class Sessions:
     """The time of each broker's last heartbeat, and the metadata offset in it."""
 
-    def __init__(self, timeout_ms: int) -> None:
+    def __init__(self, timeout_ms: Callable[[int], int]) -> None:
+        """`timeout_ms` returns the session timeout of a broker."""
         self.timeout_ms = timeout_ms
         self._heard_ms: dict[int, int] = {}
         self._offsets: dict[int, int] = {}
@@ -84,7 +88,7 @@ class Sessions:
 
     def is_alive(self, broker_id: int, now_ms: int) -> bool:
         heard_ms = self._heard_ms.get(broker_id)
-        return heard_ms is not None and now_ms - heard_ms < self.timeout_ms
+        return heard_ms is not None and now_ms - heard_ms < self.timeout_ms(broker_id)
 
     def last_heard_ms(self, broker_id: int) -> int | None:
         return self._heard_ms.get(broker_id)
@@ -95,7 +99,8 @@ class Sessions:
         return sorted(silent, key=lambda each: (self._heard_ms[each], each))
 
     def next_expiry_ms(self) -> int | None:
-        return min(self._heard_ms.values()) + self.timeout_ms if self._heard_ms else None
+        ends = (heard_ms + self.timeout_ms(each) for each, heard_ms in self._heard_ms.items())
+        return min(ends, default=None)
 
     def draining(self, broker_id: int, offset: int) -> None:
         """Remember the offset at which a broker's leaderships were handed over."""

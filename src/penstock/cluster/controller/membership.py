@@ -23,7 +23,7 @@ from penstock.cluster.controller.heartbeats import (
     Sessions,
     decide_heartbeat,
 )
-from penstock.config.settings.replication import BROKER_HEARTBEAT_INTERVAL_MS, BROKER_SESSION_TIMEOUT_MS
+from penstock.cluster.controller.session_timing import heartbeat_interval_ms, session_timeout_ms
 from penstock.protocol.errors import ErrorCode
 from penstock.runtime.clock import Clock, sleep_or
 
@@ -46,13 +46,23 @@ class Membership:
         self._controller = controller
         self._clock = clock
         self._refuses = refuses
-        self._sessions = Sessions(controller.config[BROKER_SESSION_TIMEOUT_MS])
-        self._detector = FailureDetector(controller.config[BROKER_HEARTBEAT_INTERVAL_MS])
+        self._sessions = Sessions(self._session_timeout_ms)
+        self._detector = FailureDetector(self._heartbeat_interval_ms)
         self._wakeup = asyncio.Event()
         for broker in controller.image.brokers.values():
             if not broker.fenced and broker.broker_id != controller.config.node_id:
                 self._sessions.expect(broker.broker_id, self._now_ms())
                 self._detector.expect(broker.broker_id, self._now_ms())
+
+    def _session_timeout_ms(self, broker_id: int) -> int:
+        return session_timeout_ms(self._controller.config, is_kafka=self._is_kafka(broker_id))
+
+    def _heartbeat_interval_ms(self, broker_id: int) -> int:
+        return heartbeat_interval_ms(self._controller.config, is_kafka=self._is_kafka(broker_id))
+
+    def _is_kafka(self, broker_id: int) -> bool:
+        broker = self._controller.image.brokers.get(broker_id)
+        return broker is not None and broker.is_kafka
 
     def _now_ms(self) -> int:
         return int(self._clock.monotonic_ms())
@@ -102,9 +112,8 @@ class Membership:
         check_broker_epoch(controller.image, broker_id, broker_epoch)
         if broker_id != controller.config.node_id:  # the controller's own broker has no session
             self._record_heartbeat(broker_id, wanted.metadata_offset)
-        if wanted.offline_log_dirs and not controller.image.brokers[broker_id].has_failed_disk:
-            await self._take_disk_offline(broker_id, broker_epoch, wanted)
-            check_broker_epoch(controller.image, broker_id, broker_epoch)
+        await self._note_directories(broker_id, broker_epoch, wanted)
+        check_broker_epoch(controller.image, broker_id, broker_epoch)
         broker = controller.image.brokers[broker_id]
         condition = BrokerCondition(
             is_fenced=broker.fenced,
@@ -130,6 +139,14 @@ class Membership:
             should_shut_down=verdict is HeartbeatAction.STOP,
         )
 
+    async def _note_directories(self, broker_id: int, broker_epoch: int, wanted: Heartbeat) -> None:
+        broker = self._controller.image.brokers[broker_id]
+        if not set(broker.log_dirs).isdisjoint(wanted.offline_log_dirs):
+            await self._take_disk_offline(broker_id, broker_epoch, wanted)
+        cordoned = wanted.cordoned_log_dirs
+        if cordoned is not None and set(cordoned) != set(broker.cordoned_log_dirs or ()):
+            await self._controller.cordon_directories(broker_id, broker_epoch, cordoned)
+
     async def _take_disk_offline(self, broker_id: int, broker_epoch: int, wanted: Heartbeat) -> None:
         await self._controller.take_disk_offline(broker_id, broker_epoch, wanted.offline_log_dirs)
         broker = self._controller.image.brokers.get(broker_id)
@@ -153,7 +170,7 @@ class Membership:
             await self._probe_brokers()
             for broker_id in self._sessions.expired(self._now_ms()):
                 if not self.is_alive(broker_id):  # a heartbeat may have come while another broker was fenced
-                    await self._fence(broker_id, f"no heartbeat for {self._sessions.timeout_ms} ms")
+                    await self._fence(broker_id, f"no heartbeat for {self._session_timeout_ms(broker_id)} ms")
 
     async def _probe_brokers(self) -> None:
         """Fence the brokers whose addresses refuse connections: see `failure_detector`."""

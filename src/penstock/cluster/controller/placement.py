@@ -2,8 +2,8 @@
 
 Leaders go round the brokers one by one; followers are shifted a little further at each round, so that a broker's
 partitions have their followers on many others. Brokers are put in an order that alternates racks, and a rack is used
-twice only when every rack is used once. Brokers that are fenced or whose disk has failed come last and are no one's
-leader.
+twice only when every rack is used once. Brokers that are fenced, whose disk has failed, or all of whose directories are
+cordoned come last and are no one's leader.
 """
 
 import random
@@ -46,7 +46,7 @@ def place_replicas(
 
 
 def _is_usable(broker: RegisteredBroker) -> bool:
-    return not broker.fenced and not broker.has_failed_disk
+    return not broker.fenced and not broker.has_failed_disk and not broker.is_cordoned
 
 
 def _place_one(ring: Sequence[RegisteredBroker], first: int, shift: int, count: int) -> list[int]:

@@ -3,6 +3,7 @@
     it stopped cleanly: it names the epoch it had (KIP-966)      has everything
     it crashed, and the topic syncs before it acknowledges       has all that was committed
     it crashed, and the topic waived that (`flush.messages`)     may lack committed records: see `sync_history`
+    it crashed, and was a broker of Apache Kafka                 may lack committed records: it syncs later
     it reports that synced records are gone                      may lack committed records
     it comes with another disk (KIP-858)                         has nothing
 
@@ -27,7 +28,7 @@ from penstock.protocol.messages.metadata_records import MetadataRecord, Partitio
 class ReturningBroker(msgspec.Struct, frozen=True, kw_only=True):
     """A broker that registers; `is_fenced` until its first heartbeat, `was_fenced` before.
 
-    `last_epoch` is the epoch of its last registration, -1 if it had none.
+    `last_epoch` is the epoch of its last registration, -1 if it had none. `is_kafka`: it was one of Apache Kafka then.
     """
 
     broker_id: int
@@ -37,6 +38,7 @@ class ReturningBroker(msgspec.Struct, frozen=True, kw_only=True):
     has_lost_records: bool = False
     is_fenced: bool
     was_fenced: bool
+    is_kafka: bool = False
 
 
 def change_partitions(
@@ -54,7 +56,7 @@ def change_partitions(
     for topic in image.topics.values():
         is_suspect = returning.has_lost_records or (
             not returning.stopped_cleanly
-            and may_lack_records(image, config, topic.name, returning.last_epoch)
+            and (returning.is_kafka or may_lack_records(image, config, topic.name, returning.last_epoch))
         )
         for number, partition in topic.partitions.items():
             if broker_id not in partition.replicas:
@@ -98,8 +100,7 @@ def _requested_change(
 
 
 def _has_lost_disk(partition: Partition, returning: ReturningBroker) -> bool:
-    directories = dict(zip(partition.replicas, partition.directories, strict=False))
-    directory = directories.get(returning.broker_id, DIRECTORY_UNASSIGNED)
+    directory = partition.directory_of(returning.broker_id)
     return (
         directory != DIRECTORY_UNASSIGNED
         and len(returning.log_dirs) > 0

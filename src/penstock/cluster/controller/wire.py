@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
 from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.controllers import ControllerRegistration
 from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.directories import DirectoryAssigned, DirectoryAssignment
 from penstock.cluster.controller.heartbeats import Heartbeat
 from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.metadata.state import REGISTERED_FEATURES, Partition
@@ -19,6 +21,13 @@ from penstock.protocol.messages.alter_partition import (
     ResponsePartitionData,
     ResponseTopicData,
 )
+from penstock.protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
+)
+from penstock.protocol.messages.assign_replicas_to_dirs import ResponseDirectoryData as AssignedDirectory
+from penstock.protocol.messages.assign_replicas_to_dirs import ResponsePartitionData as AssignedPartition
+from penstock.protocol.messages.assign_replicas_to_dirs import ResponseTopicData as AssignedTopic
 from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from penstock.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
@@ -26,6 +35,9 @@ from penstock.protocol.messages.broker_registration import (
     Feature,
     Listener,
 )
+from penstock.protocol.messages.controller_registration import ControllerRegistrationRequest
+from penstock.protocol.messages.controller_registration import Feature as ControllerFeature
+from penstock.protocol.messages.controller_registration import Listener as ControllerListener
 
 _PROTOCOL_NAMES = {number: name for name, number in SECURITY_PROTOCOL_IDS.items()}
 _EPOCH_UNKNOWN = -1
@@ -142,22 +154,10 @@ def registration_request(broker: BrokerRegistration, cluster_id: str) -> BrokerR
 
 def registration_of(request: BrokerRegistrationRequest) -> BrokerRegistration:
     """Raises `Refusal`."""
-    if unknown := [each for each in request.listeners if each.security_protocol not in _PROTOCOL_NAMES]:
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST, f"listener {unknown[0].name} has an unknown security protocol"
-        )
     return BrokerRegistration(
         broker_id=request.broker_id,
         incarnation_id=request.incarnation_id,
-        endpoints=[
-            Endpoint(
-                name=each.name,
-                host=each.host,
-                port=each.port,
-                security_protocol=_PROTOCOL_NAMES[each.security_protocol],
-            )
-            for each in request.listeners
-        ],
+        endpoints=_endpoints_of(request.listeners),
         rack=request.rack or None,
         previous_epoch=request.previous_broker_epoch,
         log_dirs=request.log_dirs,
@@ -167,9 +167,92 @@ def registration_of(request: BrokerRegistrationRequest) -> BrokerRegistration:
     )
 
 
+def _endpoints_of(listeners: Iterable[Listener | ControllerListener]) -> list[Endpoint]:
+    """Raises `Refusal`."""
+    listeners = list(listeners)
+    if unknown := [each for each in listeners if each.security_protocol not in _PROTOCOL_NAMES]:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST, f"listener {unknown[0].name} has an unknown security protocol"
+        )
+    return [
+        Endpoint(
+            name=each.name,
+            host=each.host,
+            port=each.port,
+            security_protocol=_PROTOCOL_NAMES[each.security_protocol],
+        )
+        for each in listeners
+    ]
+
+
 def registration_epoch(response: BrokerRegistrationResponse) -> int:
     check(response.error_code, "this broker's registration")
     return response.broker_epoch
+
+
+# -- ControllerRegistration
+
+
+def controller_registration_request(controller: ControllerRegistration) -> ControllerRegistrationRequest:
+    return ControllerRegistrationRequest(
+        controller_id=controller.controller_id,
+        incarnation_id=controller.incarnation_id,
+        listeners=[
+            ControllerListener(
+                name=each.name, host=each.host, port=each.port, security_protocol=each.security_protocol_id
+            )
+            for each in controller.endpoints
+        ],
+        features=[
+            ControllerFeature(name=name, min_supported_version=low, max_supported_version=high)
+            for name, (low, high) in controller.features.items()
+        ],
+    )
+
+
+def controller_registration_of(request: ControllerRegistrationRequest) -> ControllerRegistration:
+    """Raises `Refusal`."""
+    return ControllerRegistration(
+        controller_id=request.controller_id,
+        incarnation_id=request.incarnation_id,
+        endpoints=_endpoints_of(request.listeners),
+        features={
+            each.name: (each.min_supported_version, each.max_supported_version) for each in request.features
+        },
+    )
+
+
+# -- AssignReplicasToDirs
+
+
+def directory_assignments(request: AssignReplicasToDirsRequest) -> list[DirectoryAssignment]:
+    return [
+        DirectoryAssignment(directory=directory.id, topic_id=topic.topic_id, partition=each.partition_index)
+        for directory in request.directories
+        for topic in directory.topics
+        for each in topic.partitions
+    ]
+
+
+def directories_response(results: Sequence[DirectoryAssigned]) -> AssignReplicasToDirsResponse:
+    directories: dict[bytes, dict[bytes, list[AssignedPartition]]] = {}
+    for result in results:
+        at = result.assignment
+        directories.setdefault(at.directory, {}).setdefault(at.topic_id, []).append(
+            AssignedPartition(partition_index=at.partition, error_code=result.error)
+        )
+    return AssignReplicasToDirsResponse(
+        directories=[
+            AssignedDirectory(
+                id=directory,
+                topics=[
+                    AssignedTopic(topic_id=topic_id, partitions=partitions)
+                    for topic_id, partitions in topics.items()
+                ],
+            )
+            for directory, topics in directories.items()
+        ]
+    )
 
 
 # -- BrokerHeartbeat
@@ -192,6 +275,7 @@ def heartbeat_of(request: BrokerHeartbeatRequest) -> Heartbeat:
         wants_fence=request.want_fence,
         wants_shutdown=request.want_shut_down,
         offline_log_dirs=tuple(request.offline_log_dirs),
+        cordoned_log_dirs=None if request.cordoned_log_dirs is None else tuple(request.cordoned_log_dirs),
     )
 
 

@@ -113,6 +113,11 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
             last_known_elr=tuple(record.last_known_elr or ()),
         )
 
+    def directory_of(self, broker_id: int) -> bytes:
+        """The directory of a replica, as far as the metadata knows it (KIP-858)."""
+        pairs = zip(self.replicas, self.directories, strict=False)
+        return next((directory for each, directory in pairs if each == broker_id), DIRECTORY_UNASSIGNED)
+
     def changed(self, change: PartitionChangeRecord) -> "Partition":
         """Apply a change record. A leader in it, even the same one, begins a new leader epoch."""
         led = change.leader != NO_LEADER_CHANGE
@@ -163,7 +168,7 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
     in_controlled_shutdown: bool = False
     features: Mapping[str, tuple[int, int]] = {}
     log_dirs: tuple[bytes, ...] = ()
-    cordoned_log_dirs: tuple[bytes, ...] | None = None  # KIP-1066: kept for Kafka, no effect here
+    cordoned_log_dirs: tuple[bytes, ...] | None = None  # these get no new replicas (KIP-1066)
     is_migrating_zk_broker: bool = False  # a leftover of clusters that came from ZooKeeper
 
     @property
@@ -175,6 +180,11 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
     def has_failed_disk(self) -> bool:
         """Whether it has reported a failed disk since its registration."""
         return self.log_dirs == (DIRECTORY_LOST,)
+
+    @property
+    def is_cordoned(self) -> bool:
+        """Whether all its directories get no new replicas (KIP-1066)."""
+        return len(self.log_dirs) > 0 and set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
 
     @property
     def may_lead(self) -> bool:

@@ -163,6 +163,10 @@ class RaftDriver:
         self._spawn(self._run())
         self._applying = self._spawn(self._apply())
 
+    def change_settings(self, settings: RaftSettings) -> None:
+        """The timeouts from now on; one that runs keeps its end."""
+        self._settings = self.node.settings = settings
+
     async def stop(self) -> None:
         """Hand leadership over if this node has it, then end."""
         self._events.put_nowait(ResignRequested(is_for_good=True))

@@ -8,6 +8,7 @@ joined, its log may end before the record of the voters: then it is not a voter,
 import logging
 import random
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from penstock.cluster.joining import Members
 from penstock.cluster.metadata.applied import AppliedMetadata
@@ -22,6 +23,7 @@ from penstock.cluster.raft.values import Address, RaftSettings, ReplicaKey
 from penstock.cluster.raft.voters import Voter, VoterSet
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
+from penstock.config.property import Property
 from penstock.config.settings import replication
 from penstock.runtime.clock import Clock
 from penstock.runtime.offload import Offload
@@ -61,11 +63,12 @@ async def start_quorum(
     *,
     endpoints: Sequence[Endpoint],
     members: Members | None,
+    is_mixed: bool,
     randomness: random.Random,
 ) -> None:
     """Start; a quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`.
 
-    The other nodes reach this one at `endpoints`, and use the first.
+    The other nodes reach this one at `endpoints`, and use the first. `is_mixed`: see `raft_settings`.
     """
     _check_present(store, stored)
     me = ReplicaKey(store.node_id, store.directory_id)
@@ -83,7 +86,7 @@ async def start_quorum(
         me,
         store.cluster_id,
         VoterSet() if is_joining else VoterSet([Voter(key=me, endpoints=here)]),
-        settings=_settings(config, members),
+        settings=raft_settings(config, members, is_mixed=is_mixed),
         randomness=randomness,
         endpoints=here,
         bootstrap=_bootstrap(members),
@@ -126,13 +129,30 @@ def _check_present(store: LogStore, stored: StoredRaftLog) -> None:
         )
 
 
-def _settings(config: BrokerConfig, members: Members | None) -> RaftSettings:
-    """A node that joins controllers stays an observer, unless it is told to become a voter (KIP-1186)."""
+_TIMEOUTS_WITH_KAFKA_MS: Final = {
+    replication.CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS.name: 1_000,
+    replication.CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS.name: 1_000,
+    replication.CONTROLLER_QUORUM_FETCH_TIMEOUT_MS.name: 2_000,
+}
+"""Kafka's defaults, longer than ours: its voters must not lose their followers, nor their elections."""
+
+
+def raft_settings(config: BrokerConfig, members: Members | None, *, is_mixed: bool) -> RaftSettings:
+    """A node that joins controllers stays an observer, unless it is told to become a voter (KIP-1186).
+
+    `is_mixed`: nodes of Apache Kafka are in the cluster.
+    """
     joins_controllers = members is not None and members.are_controllers
+
+    def timeout_ms(setting: Property[int]) -> int:
+        if is_mixed and setting.name not in config.settings():
+            return _TIMEOUTS_WITH_KAFKA_MS[setting.name]
+        return config[setting]
+
     return RaftSettings(
-        election_timeout_ms=config[replication.CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS],
-        election_backoff_max_ms=config[replication.CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS],
-        fetch_timeout_ms=config[replication.CONTROLLER_QUORUM_FETCH_TIMEOUT_MS],
+        election_timeout_ms=timeout_ms(replication.CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS),
+        election_backoff_max_ms=timeout_ms(replication.CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS),
+        fetch_timeout_ms=timeout_ms(replication.CONTROLLER_QUORUM_FETCH_TIMEOUT_MS),
         request_timeout_ms=config[replication.CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS],
         retry_backoff_ms=config[replication.CONTROLLER_QUORUM_RETRY_BACKOFF_MS],
         snapshot_after_bytes=config[replication.METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS],

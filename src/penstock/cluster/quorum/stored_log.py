@@ -154,6 +154,11 @@ class StoredRaftLog:
             return next((leader_in(buffer, pos, header) for pos, header in iter_batches(buffer)), None)
         return None
 
+    def tail(self) -> AsyncIterator[Buffer]:
+        """The records after the newest snapshot, in pieces of whole batches; they may not be committed."""
+        start_offset = self._found[-1].offset if self._found else self._log.log_start_offset
+        return self.batches(start_offset, self._log.log_end_offset)
+
     # -- records --------------------------------------------------------------------------------------
 
     def append(self, batches: bytes) -> None:

@@ -18,6 +18,7 @@ from penstock.cluster.raft.messages import (
     FetchSnapshotResponse,
     RemoveVoterRequest,
     UpdateVoterRequest,
+    VoterChangeResponse,
 )
 from penstock.cluster.raft.states import Follower, SnapshotFetch, Unattached
 from penstock.cluster.raft.values import LogPosition
@@ -130,6 +131,17 @@ def _maintain_membership(core: Core, state: Follower) -> None:
             state.update_at_ms = core.now_ms + core.settings.fetch_timeout_ms
             request_update = UpdateVoterRequest(cluster_id=cluster_id, epoch=core.epoch, voter=voter)
             core.send(to, request_update, core.leader_endpoints)
+
+
+def note_join_response(core: Core, source: int, response: VoterChangeResponse) -> None:
+    """Say why this node does not become a voter, if asking again will not help."""
+    if response.error is ErrorCode.UNSUPPORTED_VERSION:
+        core.reject(
+            f"node {source} cannot make this node a voter: the voters are static (kraft.version 0). Run "
+            "`kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature kraft.version=1` first"
+        )
+    elif response.error is ErrorCode.INVALID_REQUEST:
+        core.reject(f"node {source} does not make this node a voter: {response.message}")
 
 
 # -- answers ----------------------------------------------------------------------------------

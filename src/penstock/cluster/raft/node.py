@@ -277,6 +277,8 @@ class RaftNode(Core):
     def _handle_answer(self, asked: InFlight, response: Response, *, is_failed: bool) -> None:
         if isinstance(response, FetchSnapshotResponse) and is_failed:
             following.note_snapshot_error(self, response.error)
+        elif isinstance(response, VoterChangeResponse) and asked.kind is AddVoterRequest:
+            following.note_join_response(self, asked.to, response)
         elif is_failed:
             return
         elif isinstance(response, VoteResponse):

@@ -132,6 +132,13 @@ AUTHORIZER_CLASS_NAME = ACCESS.string(
 SUPER_USERS = ACCESS.string(
     "super.users", "", "Users who may do anything, as User:name, separated by semicolons."
 )
+ALLOW_KAFKA_NODES = ACCESS.boolean(
+    "penstock.allow.kafka.nodes",
+    False,
+    "Lets nodes of Apache Kafka join a cluster that has none: they cannot prove its token. While this is set, and "
+    "while there are such nodes, peers count as brokers on the terms on which Kafka trusts them (docs/security.md).",
+    live=Live.CLUSTER_WIDE,
+)
 ALLOW_EVERYONE_IF_NO_ACL_FOUND = ACCESS.boolean(
     "allow.everyone.if.no.acl.found", False, "Whether a resource without ACLs is open to all."
 )

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.controllers import ControllerRegistration
 from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
-from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
-from penstock.cluster.kafka_directory import CannotTakeOver, require_takeover
+from penstock.cluster.controller_registrar import ControllerRegistrar
 from penstock.cluster.joining import (
     JoinFailed,
     JoinRefused,
@@ -27,13 +27,16 @@ from penstock.cluster.joining import (
     check_node_id,
     find_cluster,
 )
+from penstock.cluster.kafka_directory import CannotTakeOver, require_takeover
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.metadata.kafka_registrations import registers_kafka_nodes
+from penstock.cluster.metadata.state import REGISTERED_FEATURES
 from penstock.cluster.quorum.quorum import Quorum
-from penstock.cluster.quorum.start import start_quorum
+from penstock.cluster.quorum.start import raft_settings, start_quorum
 from penstock.cluster.raft.errors import RaftError
 from penstock.config.broker import BrokerConfig
 from penstock.config.controllers import controller_listener, controllers_to_join
@@ -198,6 +201,8 @@ class Broker:
         if is_needed_early:
             await parts.server.start()
         controllers = self._config.controller_listeners
+        if controllers:
+            self._register_controller(parts, [advertised[each] for each in controllers])
         lifecycle = self._lifecycle = self._make_lifecycle(
             parts, [each for name, each in advertised.items() if name not in controllers]
         )
@@ -351,6 +356,8 @@ class Broker:
         self._cleanup.push_async_callback(parts.active.stop)
         self._cleanup.push_async_callback(parts.access.close)
         self._cleanup.push_async_callback(parts.quorum_peers.close)
+        if self._config.controller_listeners and await registers_kafka_nodes(parts.raft_log.tail()):
+            parts.trust.expect_kafka_nodes(parts.raft_log.end_offset - 1)
         await start_quorum(
             parts.quorum,
             parts.store,
@@ -358,8 +365,11 @@ class Broker:
             self._config,
             endpoints=endpoints,
             members=self._members,
+            is_mixed=parts.mixed.is_mixed,
             randomness=self._ports.randomness,
         )
+        self._change_timeouts(parts.quorum, parts.mixed.is_mixed)  # its snapshot may have said otherwise
+        parts.mixed.changes.subscribe(partial(self._change_timeouts, parts.quorum))
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
         self._cleanup.push_async_callback(self._retire, parts)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
@@ -376,6 +386,9 @@ class Broker:
             await parts.controller.retire_broker(self._config.node_id)
         except (LogError, NotController) as error:
             log.debug("Cannot record that this broker has stopped: %s", error)
+
+    def _change_timeouts(self, quorum: Quorum, is_mixed: bool) -> None:
+        quorum.driver.change_settings(raft_settings(self._config, self._members, is_mixed=is_mixed))
 
     @property
     def _joins_controllers(self) -> bool:
@@ -410,6 +423,17 @@ class Broker:
                     "its controllers run"
                 )
             await clock.sleep(_CATCH_UP_POLL_MS)
+
+    def _register_controller(self, parts: Parts, endpoints: Sequence[Endpoint]) -> None:
+        registration = ControllerRegistration(
+            controller_id=parts.store.node_id,
+            incarnation_id=new_uuid(self._ports.randomness),
+            endpoints=endpoints,
+            features=REGISTERED_FEATURES,
+        )
+        registrar = ControllerRegistrar(parts.access, registration, self._ports.liveness)
+        self._cleanup.push_async_callback(registrar.stop)
+        registrar.start()
 
     def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
         store = parts.store

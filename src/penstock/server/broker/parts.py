@@ -88,6 +88,7 @@ class Parts:
         """`connections` and `bound`, the open listeners by name, are filled while the broker runs."""
         config, clock, liveness = settings(), ports.clock, ports.liveness
         self.store = store
+        self.mixed = mixed
         self.dialer = dialer
         self.metadata = AppliedMetadata(MetadataImage(store.cluster_id))
         self.raft_log = StoredRaftLog(store, flusher, files=ports.files, clock=liveness, offload=reads)
@@ -132,14 +133,14 @@ class Parts:
         self.identity = Identity(settings, dialer, lambda: self.metadata.image.credentials, reads, liveness)
         self.metrics = BrokerMetrics(flusher.seconds, connections, self.identity)
         self.services = self._make_services(ports, settings, secret=secret, checks=checks, bound=bound)
-        trust = KafkaTrust(
+        self.trust = KafkaTrust(
             mixed,
             self.metadata.image,
             settings,
             self.services.authorizer,
             voter_ids=lambda: self.quorum.voter_ids,
         )
-        self.metadata.subscribe(trust.follow)
+        self.metadata.subscribe(self.trust.follow)
         self.server = _make_server(
             self.services,
             ports,
@@ -148,7 +149,7 @@ class Parts:
             connections_max=descriptors.for_connections,
             dialects=dialects,
             identity=self.identity,
-            trust=trust,
+            trust=self.trust,
         )
         self.listeners = ListenerChanges(self.server, self.identity, settings, bound)
         self.partitions = PartitionService(

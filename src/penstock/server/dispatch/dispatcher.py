@@ -18,7 +18,7 @@ from penstock.server.connections import Answer, CloseConnection, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.dispatch.route import Route
 from penstock.server.forwarding import forward
-from penstock.server.handlers import HANDLERS, advertised_versions
+from penstock.server.handlers import FORWARDED_BY_KAFKA, HANDLERS, advertised_versions
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,8 @@ class Dispatcher:
 
     async def _answer_to_client(self, frame: bytearray, peer: Peer) -> bytes:
         header, _ = decode_request_header(memoryview(frame))
-        if not (self._routes.get(header.api_key) or self._route(header.api_key, peer)).is_forwarded:
+        route = self._routes.get(header.api_key) or self._route(header.api_key, peer)
+        if not route.is_forwarded and route.key not in FORWARDED_BY_KAFKA:
             raise CloseConnection(f"API key {header.api_key} is not one that controllers answer")
         response = self.dispatch(frame, peer)
         if isinstance(response, Reply):

@@ -96,8 +96,10 @@ HANDLERS: dict[int, Handler] = {
     67: Handler("allocate_producer_ids", is_early=True, is_internal=True),
     68: Handler("consumer_group_heartbeat"),
     69: Handler("consumer_group_describe"),
+    70: Handler("controller_registration", is_early=True, is_internal=True),
     71: Handler("get_telemetry_subscriptions"),
     72: Handler("push_telemetry"),
+    73: Handler("assign_replicas_to_dirs", is_early=True, is_internal=True),
     74: Handler("list_config_resources"),
     75: Handler("describe_topic_partitions"),
     76: Handler("share_group_heartbeat"),
@@ -125,6 +127,9 @@ CONTROLLER_APIS = frozenset(
     }
 )
 """The APIs that Kafka's controllers serve, and that are served on a listener of controllers: no others are."""
+
+FORWARDED_BY_KAFKA = frozenset({46})
+"""Requests that brokers of Kafka forward to the controller, and that every node handles itself here."""
 
 TELEMETRY = (71, 72)
 """Advertised only while there is a metrics subscription, as in Kafka: librdkafka logs a line about it."""

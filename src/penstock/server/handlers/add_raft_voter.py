@@ -1,7 +1,7 @@
 """AddRaftVoter (key 80), v0-v1: add a voter to the metadata quorum (KIP-853).
 
-A broker may add itself. Other clients may only add a registered broker at its registered endpoints: nodes connect to
-voters, and prove the secret of the cluster to them.
+A broker may add itself. Other clients may only add a registered broker or controller at its registered endpoints: nodes
+connect to voters, and prove the secret of the cluster to them.
 """
 
 from typing import Any
@@ -21,12 +21,13 @@ def handle(ctx: RequestContext, request: AddRaftVoterRequest) -> Any:
     if not ctx.peer.is_broker and not _is_registered(ctx, request):
         return AddRaftVoterResponse(
             error_code=ErrorCode.INVALID_REQUEST,
-            error_message="A voter is a registered broker, at the addresses that it has registered",
+            error_message="A voter is a registered broker or controller, at the addresses that it has registered",
         )
     return ask_quorum(ctx, request, AddRaftVoterResponse)
 
 
 def _is_registered(ctx: RequestContext, request: AddRaftVoterRequest) -> bool:
-    broker = ctx.broker.controller.image.brokers.get(request.voter_id)
-    known = [] if broker is None else [(each.name, each.host, each.port) for each in broker.endpoints]
+    image = ctx.broker.controller.image
+    registered = (image.brokers.get(request.voter_id), image.controllers.get(request.voter_id))
+    known = {(at.name, at.host, at.port) for each in registered if each is not None for at in each.endpoints}
     return bool(known) and all((each.name, each.host, each.port) in known for each in request.listeners)
