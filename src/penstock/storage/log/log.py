@@ -234,12 +234,19 @@ class Log:
     # -- appending ------------------------------------------------------------------------------------
 
     def append_replicated(
-        self, records: Buffer, *, now_ms: int, leader_epoch: int = LEADER_EPOCH_MAX
+        self,
+        records: Buffer,
+        *,
+        now_ms: int,
+        leader_epoch: int = LEADER_EPOCH_MAX,
+        leader_epoch_min: int = -1,
     ) -> Appended | None:
         """Store batches from the leader of an epoch, with their offsets; None if there is no whole batch."""
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        batches = prepare_replicated(records, self.chain.end_offset, leader_epoch)
+        batches = prepare_replicated(
+            records, self.chain.end_offset, leader_epoch, leader_epoch_min=leader_epoch_min
+        )
         if not batches:
             return None
         self.store(batches, now_ms)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from penstock.client import mirrors
 from penstock.cluster.metadata.image import ResourceType as ConfigResourceType
 from penstock.protocol.errors import ErrorCode
 from penstock.security.operations import (
@@ -58,6 +59,10 @@ def settings_refusal(ctx: RequestContext, operation: Operation, resource_type: i
         case (
             ConfigResourceType.BROKER | ConfigResourceType.BROKER_LOGGER | ConfigResourceType.CLIENT_METRICS
         ) if not ctx.may_in_cluster(operation):
+            return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        case mirrors.RESOURCE_TYPE if not ctx.may_in_cluster(
+            Operation.ALTER if operation is Operation.ALTER_CONFIGS else Operation.DESCRIBE
+        ):
             return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return ErrorCode.NONE
 
