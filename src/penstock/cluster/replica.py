@@ -65,6 +65,7 @@ class Replica:
         "leader_epoch",
         "leader_id",
         "partition",
+        "promoted_epoch",
         "state",
         "topic",
         "topic_id",
@@ -90,6 +91,8 @@ class Replica:
         """Whether other brokers hold this partition too."""
         self.is_read_only = False
         """Whether only a mirror of another cluster may write it. Its leader epochs are those of its source then."""
+        self.promoted_epoch = _NO_EPOCH
+        """The leader epoch that began with its promotion, if it was such a mirror."""
         self.leader_id = NO_LEADER
         self.leader_epoch = _NO_EPOCH
         self.high_watermark = 0
@@ -132,6 +135,8 @@ class Replica:
             opened.on_suspicion = self._suspect
             if not self.is_replicated:
                 opened.producers.trust()
+            if self.promoted_epoch >= 0:
+                opened.follow_own_epoch(self.promoted_epoch)
             if opened.losses:
                 name = PartitionName(self.topic, self.partition)
                 _log.error("Lost records in %s-%d: %s", *name, report(name, opened.losses))
@@ -167,11 +172,14 @@ class Replica:
         self._refuse_if_too_few()
         self._advance()
 
-    def set_read_only(self, is_read_only: bool) -> None:
-        """A mirror begins or ends to write the partition; a new leader epoch begins with that."""
-        if is_read_only != self.is_read_only:
-            self.write_queued()
-            self.is_read_only = is_read_only
+    def set_mirrored(self, *, is_read_only: bool, promoted_epoch: int) -> None:
+        """A mirror begins or ends to write the partition; a promotion begins a leader epoch after this."""
+        self.write_queued()
+        self.is_read_only = is_read_only
+        if promoted_epoch != self.promoted_epoch:
+            self.promoted_epoch = promoted_epoch
+            if self._log is not None:
+                self._log.follow_own_epoch(promoted_epoch)
 
     def close(self, reason: PartitionGone | NotLeader) -> None:
         """Fail all waiters: the partition was deleted, or moved to other brokers."""

@@ -186,7 +186,7 @@ class Replicas:
         for kind, name in delta.configs_changed:
             if kind == MIRRORED_TOPIC:  # before the leader epoch that begins with it
                 for replica in self._by_name.get(name, {}).values():
-                    replica.set_read_only(self._image.is_read_only(name))
+                    self._set_mirrored(replica)
         made = []
         for change in delta.partitions.values():
             if self._node_id in change.after.replicas:
@@ -301,8 +301,13 @@ class Replicas:
                 self.deps,
                 saved_high_watermark=self._store.high_watermark(topic.name, number),
             )
-            replica.is_read_only = self._image.is_read_only(topic.name)
+            self._set_mirrored(replica)
         replica.follow(partition)
+
+    def _set_mirrored(self, replica: Replica) -> None:
+        mirrored = self._image.mirrored_topic(replica.topic)
+        if mirrored is not None:
+            replica.set_mirrored(is_read_only=mirrored.is_read_only, promoted_epoch=mirrored.promoted_epoch)
 
     def _may_join(self, broker_id: int, epoch: int) -> bool:
         broker = self._image.brokers.get(broker_id)

@@ -172,8 +172,13 @@ class MirrorCopier:
             is_reset = known is not None and known.is_frozen and mirror.state is MirrorState.RUNNING
             if known is None or known.leader_epoch != replica.leader_epoch or is_reset:
                 self._leave(key)
-                self._track(key, mirrored, replica)
-        if has_new or any(each.trouble for each in self._tracked.values()):
+                known = self._track(key, mirrored, replica)
+            if mirror.state is MirrorState.RUNNING:
+                known.target = None
+        lacks_target = mirror.state is MirrorState.PROMOTING and any(
+            each.target is None for each in self._tracked.values()
+        )
+        if lacks_target or has_new or any(each.trouble for each in self._tracked.values()):
             self._stale.set()
         if mirror.is_copying:
             self._assign(wanted)
