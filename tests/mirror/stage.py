@@ -88,18 +88,10 @@ class Reader:
 
     def read(self, topic: str, partition: int = 0) -> list[bytes]:
         """All batches."""
-        where = TopicPartition(topic, partition)
-        topic_id = self._client.topics([topic])[topic].topic_id
         offset, end = self.offsets(topic, partition)
         batches: list[bytes] = []
         while offset < end:
-            response = self._client.call_leader(
-                where,
-                fetch.API_KEY,
-                lambda version, _leader, at=offset: _request(version, topic, topic_id, partition, at),
-                lambda r: int(r.error_code or r.responses[0].partitions[0].error_code),
-            )
-            records = bytes(response.responses[0].partitions[0].records or b"")
+            records = bytes(self._fetch(topic, partition, offset).records or b"")
             for position, header in iter_batches(records):
                 if header.next_offset > offset:
                     batches.append(records[position : position + header.size_bytes])
@@ -108,17 +100,22 @@ class Reader:
 
     def aborted(self, topic: str, partition: int = 0) -> list[tuple[int, int]]:
         """The aborted transactions that a reader of committed records is given."""
-        where = TopicPartition(topic, partition)
-        topic_id = self._client.topics([topic])[topic].topic_id
         start, _ = self.offsets(topic, partition)
+        found = self._fetch(topic, partition, start, isolation_level=1).aborted_transactions or []
+        return sorted((each.producer_id, each.first_offset) for each in found)
+
+    def _fetch(
+        self, topic: str, partition: int, offset: int, *, isolation_level: int = 0
+    ) -> fetch.PartitionData:
+        topic_id = self._client.topics([topic])[topic].topic_id
         response = self._client.call_leader(
-            where,
+            TopicPartition(topic, partition),
             fetch.API_KEY,
-            lambda version, _leader: _request(version, topic, topic_id, partition, start, isolation_level=1),
+            lambda version, _: _request(version, topic, topic_id, partition, offset, isolation_level),
             lambda r: int(r.error_code or r.responses[0].partitions[0].error_code),
         )
-        found = response.responses[0].partitions[0].aborted_transactions or []
-        return sorted((each.producer_id, each.first_offset) for each in found)
+        data: fetch.PartitionData = response.responses[0].partitions[0]
+        return data
 
     def digests(self, partitions: Mapping[str, int] | Iterable[tuple[str, int]]) -> dict[str, str]:
         """A hash of each partition; `partitions` are counts by topic."""
@@ -131,7 +128,7 @@ class Reader:
 
 
 def _request(
-    version: int, topic: str, topic_id: bytes, partition: int, offset: int, *, isolation_level: int = 0
+    version: int, topic: str, topic_id: bytes, partition: int, offset: int, isolation_level: int
 ) -> fetch.FetchRequest:
     wanted = fetch.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
     has_ids = version >= _HAS_IDS_FROM

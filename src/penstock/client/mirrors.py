@@ -40,6 +40,8 @@ class MirrorProgress(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     broker: int
     partitions: list[PartitionProgress] = []
+    copied_bytes: int = 0
+    """By this broker since its start."""
     is_followed: bool = False
     error: str = ""
     """Why the source cannot be followed."""

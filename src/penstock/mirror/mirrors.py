@@ -82,15 +82,11 @@ class Mirrors:
         return MirrorProgress(
             broker=self._node_id,
             partitions=running.copier.progress(),
+            copied_bytes=running.copier.throttle.copied_bytes,
             is_followed=follower.has_looked and follower.is_active,
             error=follower.error if follower.is_active else "",
             troubles=follower.troubles if follower.is_active else {},
         )
-
-    def copied_bytes(self, name: str) -> int:
-        """The bytes that this broker has copied since its start."""
-        running = self._running.get(name)
-        return 0 if running is None else running.copier.throttle.copied_bytes
 
     async def stop(self) -> None:
         """Stop copying: the logs may be closed afterwards."""

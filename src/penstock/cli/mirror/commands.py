@@ -135,6 +135,7 @@ def _summary(report: MirrorReport) -> dict[str, object]:
         "sourceCluster": report.source_cluster,
         "throttle": report.throttle,
         "lag": report.lag,
+        "copiedBytes": report.copied_bytes,
         "failures": report.failures,
     }
 

@@ -43,6 +43,8 @@ class MirrorReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     error: str
     troubles: Mapping[str, str]
     outcome: list[ReadyPartition]
+    copied_bytes: int
+    """By all brokers, each since its start."""
 
     @property
     def lag(self) -> int | None:
@@ -89,7 +91,7 @@ class MirrorClient:
         """What all brokers report. A broker that is down reports nothing of the partitions it led."""
         if name not in self.names():
             raise not_found("mirror", name, self.names(), "list them with `penstock mirror list`")
-        answers = {broker: self._describe(broker, name) for broker in self._client.brokers()}
+        answers, silent = self._describe_everywhere(name)
         settings: dict[str, str] = {}
         for answer in answers.values():
             settings |= {
@@ -112,10 +114,24 @@ class MirrorClient:
                 key=lambda each: (each.topic, each.partition),
             ),
             is_followed=first.is_followed,
-            error=first.error,
+            error="; ".join(each for each in (first.error, *silent) if each),
             troubles=first.troubles,
+            copied_bytes=sum(each.copied_bytes for each in found),
             outcome=next((outcome for each in answers.values() if (outcome := outcome_in(each))), []),
         )
+
+    def _describe_everywhere(self, name: str) -> tuple[dict[int, Any], list[str]]:
+        """The answers of the brokers, and why others have not answered. Raises `CommandError` if none has."""
+        answers: dict[int, Any] = {}
+        silent: list[CommandError] = []
+        for broker in self._client.brokers():
+            try:
+                answers[broker] = self._describe(broker, name)
+            except CommandError as error:
+                silent.append(error)
+        if not answers and silent:
+            raise silent[0]
+        return answers, [str(each) for each in silent]
 
     def _describe(self, broker: int, name: str) -> Any:
         d = describe_configs
