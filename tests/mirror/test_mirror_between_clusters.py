@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+)
 
 from penstock.embedded import Cluster
 from tests.mirror.stage import Operator, Reader, await_value, eventually
@@ -127,8 +134,9 @@ def test_new_topics_partitions_and_settings_follow(source: Cluster, target: Clus
         return str(described.result(30)["retention.ms"].value)
 
     assert retention_ms() == "123456789"
-    resource.set_config("retention.ms", "987654321")
-    for each in admin.alter_configs([resource]).values():
+    change = ConfigEntry("retention.ms", "987654321", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, "orders-2", incremental_configs=[change])
+    for each in admin.incremental_alter_configs([resource]).values():
         each.result(30)
     eventually(lambda: retention_ms() == "987654321", "the setting has not followed")
 

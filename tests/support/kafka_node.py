@@ -4,13 +4,10 @@ The jars come from `tools/setup_peers.py` (the newest release) and `tools/setup_
 """
 
 import contextlib
-import os
-import shutil
 import signal
-import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +18,13 @@ _START_TIMEOUT_S: Final = 90.0
 _STOP_TIMEOUT_S: Final = 60.0
 _TOOL_TIMEOUT_S: Final = 120.0
 _POLL_INTERVAL_S: Final = 0.05
-_JVM: Final = ("-Xmx384M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
+_JVM: Final = (
+    "-Xmx384M",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xshare:auto",
+    "-Djava.awt.headless=true",
+)
 _LOGGING: Final = """rootLogger.level=info
 rootLogger.appenderRef.out.ref=out
 appender.out.type=Console
@@ -159,7 +162,9 @@ class KafkaNode:
             check=False,
         )
         if done.returncode:
-            raise BrokerFailed(f"{main_class} {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+            raise BrokerFailed(
+                f"{main_class} {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+            )
         return done.stdout
 
     def _java(self) -> list[str]:
