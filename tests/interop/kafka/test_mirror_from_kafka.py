@@ -55,7 +55,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
 
 @pytest.fixture
 def target() -> Iterator[Cluster]:
-    settings = {
+    settings: dict[str, str | int | float | bool] = {
         **QUICK,
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
@@ -166,6 +166,10 @@ def test_the_gaps_of_compaction_are_copied_and_later_compaction_changes_nothing_
     assert any(size > 3 for size in gaps(here.read("compacted")))
     write()
     operator.await_level(1)
+    copied = here.read("compacted")
+    target.kill(1)
+    target.restart(1)
+    assert here.read("compacted") == copied
     assert [base for base, _ in spans(here.read("compacted"))][: len(ends)] == ends
     values = {each[0]: each for each in committed_records(target.bootstrap_servers, "compacted")}
     for record in committed_records(kafka.bootstrap, "compacted"):
