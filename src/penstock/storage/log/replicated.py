@@ -42,7 +42,7 @@ def prepare_replicated(
                     f"the batch at offset {header.base_offset} was written in leader epoch {header.leader_epoch}, and "
                     f"the leader of epoch {leader_epoch_max} gave it: nothing was stored",
                 )
-            if header.leader_epoch < leader_epoch_min:
+            if 0 <= header.leader_epoch < leader_epoch_min:
                 raise AppendRejected(
                     ErrorCode.FENCED_LEADER_EPOCH,
                     f"the batch at offset {header.base_offset} was written in leader epoch {header.leader_epoch}, and "
