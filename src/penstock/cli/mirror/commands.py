@@ -6,17 +6,9 @@ from penstock.cli.connect.target import ADDRESS_DEFAULT, Target, connects
 from penstock.cli.errors import CommandError, UsageError
 from penstock.cli.mirror.reverse import reverse_mirror
 from penstock.cli.mirror.source_config import source_properties
-from penstock.cli.mirror.state import (
-    CLIENT,
-    FACTOR,
-    SERVERS,
-    STATE,
-    THROTTLE,
-    TOPICS,
-    MirrorClient,
-    MirrorReport,
-)
+from penstock.cli.mirror.state import MirrorClient
 from penstock.cli.output import AsJson, print_json, print_result, print_table
+from penstock.client.mirrors import CLIENT, FACTOR, SERVERS, STATE, THROTTLE, TOPICS, MirrorReport
 
 app = typer.Typer(
     help="Copy topics of another cluster with the same offsets, and take over from it.", no_args_is_help=True

@@ -7,8 +7,8 @@ from penstock.cli.connect.requests import RequestClient, check_error
 from penstock.cli.connect.target import Target
 from penstock.cli.errors import CommandError
 from penstock.cli.mirror.source_config import source_properties
-from penstock.cli.mirror.state import CLIENT, MAY_ADOPT, SERVERS, STATE, TOPICS, MirrorClient, MirrorReport
-from penstock.client.mirrors import ReadyPartition
+from penstock.cli.mirror.state import MirrorClient
+from penstock.client.mirrors import CLIENT, MAY_ADOPT, SERVERS, STATE, TOPICS, MirrorReport, ReadyPartition
 from penstock.protocol.messages import list_offsets
 
 _LATEST = -1

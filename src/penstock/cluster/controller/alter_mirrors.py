@@ -17,10 +17,10 @@ state changes by the setting `state`:
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from penstock.client import mirrors
 from penstock.client.errors import SettingsError
 from penstock.client.settings import ClientSettings
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.metadata import mirrors
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.mirrors import MIRROR, MIRRORED_ACLS, Mirror, MirrorState
 from penstock.cluster.metadata.topic_names import invalid_name_reason

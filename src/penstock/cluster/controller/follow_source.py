@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.client import mirrors
 from penstock.cluster.controller.alter_configs import (
     Operation,
     ResourceChanges,
@@ -20,11 +21,13 @@ from penstock.cluster.controller.alter_configs import (
 from penstock.cluster.controller.create_partitions import NewPartitions, decide_create_partitions
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
 from penstock.cluster.controller.decision import RECORDS_PER_DECISION_MAX, Decision, Refusal
-from penstock.cluster.metadata import mirrors
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.mirrors import (
     MIRROR,
     MIRRORED_TOPIC,
+    OF_MIRROR,
+    OUTCOME,
+    SOURCE_TOPIC_ID,
     Mirror,
     MirroredTopic,
     MirrorState,
@@ -263,10 +266,10 @@ def _copy_settings(
 
 def _of_topic(source: SourceTopic, mirror: Mirror, state: TopicState) -> list[MetadataRecord]:
     values = {
-        mirrors.OF_MIRROR: mirror.name,
-        mirrors.SOURCE_TOPIC_ID: source.topic_id.hex(),
+        OF_MIRROR: mirror.name,
+        SOURCE_TOPIC_ID: source.topic_id.hex(),
         mirrors.STATE: state.value,
-        mirrors.OUTCOME: None,
+        OUTCOME: None,
     }
     return [
         ConfigRecord(resource_type=MIRRORED_TOPIC, resource_name=source.name, name=name, value=value)

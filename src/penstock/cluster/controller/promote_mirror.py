@@ -6,12 +6,18 @@ from the source, and so do their producer ids (`promoted.epoch`).
 
 from collections.abc import Sequence
 
-from penstock.client.mirrors import ReadyPartition, encode_ready
+from penstock.client.mirrors import STATE, ReadyPartition, encode_ready
 from penstock.cluster.controller.decision import RECORDS_PER_DECISION_MAX, Decision
 from penstock.cluster.controller.follow_source import with_leader_epoch
-from penstock.cluster.metadata import mirrors
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.cluster.metadata.mirrors import MIRROR, MIRRORED_TOPIC, MirrorState, TopicState
+from penstock.cluster.metadata.mirrors import (
+    MIRROR,
+    MIRRORED_TOPIC,
+    OUTCOME,
+    PROMOTED_EPOCH,
+    MirrorState,
+    TopicState,
+)
 from penstock.cluster.metadata.state import Topic
 from penstock.protocol.messages.metadata_records import ConfigRecord, MetadataRecord
 
@@ -42,7 +48,7 @@ def decide_promotion(image: MetadataImage, name: str, ready: Sequence[ReadyParti
             ConfigRecord(
                 resource_type=MIRROR,
                 resource_name=name,
-                name=mirrors.STATE,
+                name=STATE,
                 value=MirrorState.PROMOTED.value,
             )
         )
@@ -65,9 +71,9 @@ def _ready_partitions(
 def _promote(topic: Topic, ready: Sequence[ReadyPartition]) -> list[MetadataRecord]:
     epoch = max(each.leader_epoch for each in topic.partitions.values()) + 1
     values = {
-        mirrors.STATE: TopicState.PROMOTED.value,
-        mirrors.PROMOTED_EPOCH: str(epoch),
-        mirrors.OUTCOME: encode_ready(ready),
+        STATE: TopicState.PROMOTED.value,
+        PROMOTED_EPOCH: str(epoch),
+        OUTCOME: encode_ready(ready),
     }
     return [
         *(

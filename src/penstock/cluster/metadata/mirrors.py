@@ -2,7 +2,7 @@
 
 A mirror is a resource with settings, in resource types of our own (in no protocol):
 
-    settings of (MIRROR, mirror)            its source, its topics, its state: see the names below
+    settings of (MIRROR, mirror)            its source, its topics, its state: see `client.mirrors`
     settings of (MIRRORED_TOPIC, topic)     which mirror writes it, the topic's id at the source, its state
     settings of (MIRRORED_ACLS, mirror)     {id of an ACL that the mirror has created: ""}
 
@@ -17,21 +17,12 @@ from typing import Final
 
 import msgspec
 
-MIRROR: Final = 126
+from penstock.client import mirrors
+from penstock.client.mirrors import STATE
+
+MIRROR: Final = mirrors.RESOURCE_TYPE
 MIRRORED_TOPIC: Final = 125
 MIRRORED_ACLS: Final = 124
-
-# Settings of a mirror
-SERVERS: Final = "bootstrap.servers"
-TOPICS: Final = "topics"
-STATE: Final = "state"
-CLIENT: Final = "client.properties"
-"""Kafka's client properties, as a file's text. A secret: passwords are in it."""
-SOURCE_CLUSTER: Final = "source.cluster.id"
-THROTTLE: Final = "throttle.bytes.per.second"
-FACTOR: Final = "replication.factor"
-MAY_ADOPT: Final = "may.adopt.topics"
-"""Whether topics that exist here become followers, and lose the records that the source does not have."""
 
 # Settings of a mirrored topic; STATE too
 OF_MIRROR: Final = "mirror"
@@ -77,6 +68,7 @@ class Mirror(msgspec.Struct, frozen=True, kw_only=True):
     """0 is no limit. For each broker."""
     replication_factor: int = -1
     may_adopt: bool = False
+    """Whether topics that exist here become followers, and lose the records that the source does not have."""
 
     @property
     def is_copying(self) -> bool:
@@ -86,14 +78,14 @@ class Mirror(msgspec.Struct, frozen=True, kw_only=True):
     def of(name: str, settings: Mapping[str, str]) -> "Mirror":
         return Mirror(
             name=name,
-            servers=settings[SERVERS],
-            topics=settings[TOPICS],
+            servers=settings[mirrors.SERVERS],
+            topics=settings[mirrors.TOPICS],
             state=MirrorState(settings[STATE]),
-            client=settings.get(CLIENT, ""),
-            source_cluster=settings.get(SOURCE_CLUSTER, ""),
-            bytes_per_second_max=int(settings.get(THROTTLE, "0")),
-            replication_factor=int(settings.get(FACTOR, "-1")),
-            may_adopt=settings.get(MAY_ADOPT) == "true",
+            client=settings.get(mirrors.CLIENT, ""),
+            source_cluster=settings.get(mirrors.SOURCE_CLUSTER, ""),
+            bytes_per_second_max=int(settings.get(mirrors.THROTTLE, "0")),
+            replication_factor=int(settings.get(mirrors.FACTOR, "-1")),
+            may_adopt=settings.get(mirrors.MAY_ADOPT) == "true",
         )
 
 

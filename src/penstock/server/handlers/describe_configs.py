@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 from penstock.client import damage, mirrors
 from penstock.cluster.metadata.image import ResourceType
-from penstock.cluster.metadata.mirrors import CLIENT, MIRROR
 from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.config.broker import ConfigSource
 from penstock.config.describe import (
@@ -120,17 +119,17 @@ def _mirror(
 ) -> list[Described] | tuple[ErrorCode, str]:
     """A mirror's settings; if asked for, its progress on this broker and its outcome: see `client/mirrors`."""
     image = ctx.broker.controller.image
-    settings = image.configs.get((MIRROR, name))
+    settings = image.configs.get((mirrors.RESOURCE_TYPE, name))
     if settings is None:
         return ErrorCode.RESOURCE_NOT_FOUND, f"There is no mirror {name}"
     found = [
         _described(
             key,
-            None if key == CLIENT else value,
+            None if key == mirrors.CLIENT else value,
             ConfigSource.DYNAMIC_TOPIC,
             _STRING,
             read_only=False,
-            sensitive=key == CLIENT,
+            sensitive=key == mirrors.CLIENT,
         )
         for key, value in settings.items()
         if names is None or key in names
