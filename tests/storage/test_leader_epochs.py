@@ -200,3 +200,8 @@ def test_only_changes_are_saved() -> None:
             change()
             assert epochs.is_saved is is_saved
     assert epochs.latest_epoch == 4
+
+
+def test_the_first_epoch_from_a_number_on_is_found() -> None:
+    epochs = epochs_of((1, 0), (4, 10), (6, 30))
+    assert [epochs.start_from(each) for each in (0, 1, 2, 4, 5, 6, 7)] == [0, 0, 10, 10, 30, 30, None]

@@ -21,6 +21,7 @@ _COMMANDS = {
     "consume": "consume.command",
     "group": "group.commands",
     "cluster": "cluster.commands",
+    "mirror": "mirror.commands",
     "console": "console",
     "txn": "txn.commands",
     "config": "config",

@@ -25,6 +25,7 @@ from penstock.cluster.replica_errors import (
     NotFollower,
     NotLeader,
     PartitionGone,
+    ReadOnlyPartition,
 )
 from penstock.cluster.waiting import WaitingReaders
 from penstock.config.topic import TopicConfig
@@ -59,10 +60,12 @@ class Replica:
         "high_watermark",
         "is_leader",
         "is_open",
+        "is_read_only",
         "is_replicated",
         "leader_epoch",
         "leader_id",
         "partition",
+        "promoted_epoch",
         "state",
         "topic",
         "topic_id",
@@ -86,6 +89,10 @@ class Replica:
         """Whether the log is open."""
         self.is_replicated = False
         """Whether other brokers hold this partition too."""
+        self.is_read_only = False
+        """Whether only a mirror of another cluster may write it. Its leader epochs are those of its source then."""
+        self.promoted_epoch = _NO_EPOCH
+        """The leader epoch that began with its promotion, if it was such a mirror."""
         self.leader_id = NO_LEADER
         self.leader_epoch = _NO_EPOCH
         self.high_watermark = 0
@@ -128,6 +135,8 @@ class Replica:
             opened.on_suspicion = self._suspect
             if not self.is_replicated:
                 opened.producers.trust()
+            if self.promoted_epoch >= 0:
+                opened.follow_own_epoch(self.promoted_epoch)
             if opened.losses:
                 name = PartitionName(self.topic, self.partition)
                 _log.error("Lost records in %s-%d: %s", *name, report(name, opened.losses))
@@ -163,6 +172,15 @@ class Replica:
         self._refuse_if_too_few()
         self._advance()
 
+    def set_mirrored(self, *, is_read_only: bool, promoted_epoch: int) -> None:
+        """A mirror begins or ends to write the partition; a promotion begins a leader epoch after this."""
+        self.write_queued()
+        self.is_read_only = is_read_only
+        if promoted_epoch != self.promoted_epoch:
+            self.promoted_epoch = promoted_epoch
+            if self._log is not None:
+                self._log.follow_own_epoch(promoted_epoch)
+
     def close(self, reason: PartitionGone | NotLeader) -> None:
         """Fail all waiters: the partition was deleted, or moved to other brokers."""
         self._why_not_opened = reason  # opening the log would create it again
@@ -192,7 +210,8 @@ class Replica:
             self._follow_followers(self._log, state)
 
     def _begin_epoch(self, log: Log) -> None:
-        log.begin_epoch(self.leader_epoch)
+        if not self.is_read_only:
+            log.begin_epoch(self.leader_epoch)
         if self.state is not None:
             self._follow_followers(log, self.state)
 
@@ -205,7 +224,7 @@ class Replica:
             self.followers = Followers(
                 self.deps.node_id,
                 state,
-                epoch_start=log.epochs.entries[-1].start_offset,
+                epoch_start=log.log_end_offset if self.is_read_only else log.epochs.entries[-1].start_offset,
                 now_ms=now_ms,
                 lag_ms_max=self.deps.lag_ms_max(),
                 may_join=self.deps.may_join,
@@ -266,6 +285,8 @@ class Replica:
             return self._not_leader_of(commit.leader_epoch)
         if commit.permit is not None and commit.permit.leader_epoch != commit.leader_epoch:
             return self._not_leader_of(commit.permit.leader_epoch)
+        if self.is_read_only:
+            return ReadOnlyPartition(self.topic)
         log = self._log if self._log is not None else self.log  # opening it creates `followers`
         if self.followers is not None and commit.acks == ALL:
             refusal = self._too_few_in_sync(log)

@@ -32,3 +32,15 @@ class NotEnoughReplicasAfterAppend(LogError):
     """Too few replicas are in sync to commit the records, which were appended."""
 
     code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+class ReadOnlyPartition(LogError):
+    """Only a mirror of another cluster may write the partition. Clients know no code for that (KIP-1279 adds one)."""
+
+    code = ErrorCode.POLICY_VIOLATION
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(
+            f"Topic {topic} is a mirror of another cluster's, and read-only here until it is promoted: "
+            "penstock mirror promote"
+        )

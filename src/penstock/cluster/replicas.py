@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.cluster.metadata.mirrors import MIRRORED_TOPIC
 from penstock.cluster.metadata.state import Partition, Topic
 from penstock.cluster.metadata.topic_names import CLUSTER_METADATA
 from penstock.cluster.replica import Replica
@@ -182,6 +183,10 @@ class Replicas:
                 self._reconfigure(name)
         for topic in delta.topics_deleted.values():
             await self._remove(topic)
+        for kind, name in delta.configs_changed:
+            if kind == MIRRORED_TOPIC:  # before the leader epoch that begins with it
+                for replica in self._by_name.get(name, {}).values():
+                    self._set_mirrored(replica)
         made = []
         for change in delta.partitions.values():
             if self._node_id in change.after.replicas:
@@ -296,7 +301,13 @@ class Replicas:
                 self.deps,
                 saved_high_watermark=self._store.high_watermark(topic.name, number),
             )
+            self._set_mirrored(replica)
         replica.follow(partition)
+
+    def _set_mirrored(self, replica: Replica) -> None:
+        mirrored = self._image.mirrored_topic(replica.topic)
+        if mirrored is not None:
+            replica.set_mirrored(is_read_only=mirrored.is_read_only, promoted_epoch=mirrored.promoted_epoch)
 
     def _may_join(self, broker_id: int, epoch: int) -> bool:
         broker = self._image.brokers.get(broker_id)

@@ -26,6 +26,7 @@ from penstock.console.api import (
     group_reset,
     groups,
     messages,
+    mirrors,
     overview,
     pipelines,
     produce,
@@ -54,7 +55,8 @@ PATH: Final = "/console"
 _STATIC: Final = os.path.join(os.path.dirname(__file__), "static")
 _DEADLINE_MS: Final = 8_000  # a person waits
 _PAGES: Final = (
-    overview, topics, configs, messages, produce, streams, groups, group_reset, brokers, disks, acls, pipelines,
+    overview, topics, configs, messages, produce, streams, groups, group_reset, brokers, disks, mirrors, acls,
+    pipelines,
 )  # fmt: skip
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

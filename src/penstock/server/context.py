@@ -13,6 +13,7 @@ from penstock.cluster.quorum.quorum import Quorum
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.groups.coordinator import GroupCoordinator
+from penstock.mirror.mirrors import Mirrors
 from penstock.runtime.clock import Clock
 from penstock.runtime.offload import Offload
 from penstock.security.authorizer import Authorizer
@@ -67,6 +68,7 @@ class Services(msgspec.Struct, kw_only=True, eq=False):
     quorum: Quorum
     access: ControllerAccess
     active: ActiveController
+    mirrors: Mirrors
     listeners: ListenerCheck
     controller_listeners: Collection[str]
     """The names of the listeners of controllers."""

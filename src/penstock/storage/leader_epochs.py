@@ -101,6 +101,11 @@ class LeaderEpochs:
         found = epoch if next_at == 0 else self._epochs[next_at - 1]
         return EpochEntry(found, self._starts[next_at])
 
+    def start_from(self, epoch: int) -> int | None:
+        """The start of the first known epoch at or above `epoch`; None if there is none."""
+        at = bisect_left(self._epochs, epoch)
+        return self._starts[at] if at < len(self._starts) else None
+
     def epoch_for(self, offset: int) -> int | None:
         """The epoch in which the record at `offset` was written; None below the first known."""
         at = bisect_right(self._starts, offset)

@@ -86,7 +86,7 @@ class Stage(ReplicaStage):
         self.fetcher = Fetcher(
             FetchSession(2, 7),
             self.leader.connect,
-            self.store,
+            lambda replica: FollowedPartition(replica, self.store),
             Settings(),
             throttle=throttle,
             clock=self.clock,

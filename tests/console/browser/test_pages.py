@@ -12,7 +12,8 @@ from tests.support.broker import BrokerProcess
 pytestmark = pytest.mark.xdist_group("console")
 
 PAGES = ("#/", "#/topics", "#/topics/orders", "#/topics/orders/partitions", "#/topics/orders/config", "#/groups",
-         "#/groups/billing", "#/brokers", "#/brokers/1", "#/acls", "#/pipelines", "#/pipelines/payments")  # fmt: skip
+         "#/groups/billing", "#/brokers", "#/brokers/1", "#/mirrors", "#/acls", "#/pipelines",
+         "#/pipelines/payments")  # fmt: skip
 HOSTILE = "<img src=x onerror=\"document.title='broken into'\"><script>alert(1)</script>"
 
 

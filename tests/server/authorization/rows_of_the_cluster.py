@@ -66,6 +66,7 @@ ROWS = [
     row(32, "of a topic", topic(Op.DESCRIBE_CONFIGS), fields=_described(2, TOPIC_NAME)),
     row(32, "of a broker", cluster(Op.DESCRIBE_CONFIGS), fields=lambda p: _described(4, _node_id(p))),
     row(32, "of a broker's logs", cluster(Op.DESCRIBE_CONFIGS), fields=lambda p: _described(8, _node_id(p))),
+    row(32, "of a mirror", cluster(Op.DESCRIBE_CONFIGS), fields=_described(126, "x")),
     row(32, "of clients' metrics", cluster(Op.DESCRIBE_CONFIGS), fields=_described(16, "x")),
     row(
         33,
@@ -99,6 +100,12 @@ ROWS = [
         "of a broker's logs",
         cluster(Op.ALTER_CONFIGS),
         fields=lambda p: {"resources": [_settings(8, _node_id(p))], "validate_only": True},
+    ),
+    row(
+        44,
+        "of a mirror",
+        cluster(Op.ALTER),
+        fields={"resources": [_settings(126, "x")], "validate_only": True},
     ),
     row(
         44,

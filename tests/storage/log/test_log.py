@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.records.batch import HEADER_SIZE, parse_header
+from penstock.protocol.records.batch import HEADER_SIZE, parse_header, set_base_offset_and_epoch
 from penstock.storage.errors import AppendRejected, OffsetOutOfRange, StorageFailure
 from penstock.storage.log.log import Log
 from tests.storage.logs import (
@@ -321,3 +321,52 @@ def test_deleting_all_segments_leaves_an_empty_one_at_the_end(log: Log) -> None:
     log.delete_oldest(1, now_ms=NOW_MS)
     assert (log.log_start_offset, bases(log)) == (1, [1])
     assert append(log, "b").base_offset == 1
+
+
+def produced(sequence: int, offset: int, epoch: int, producer_id: int = 7) -> bytes:
+    """A batch of a producer, as another replica has stored it."""
+    batch = batch_of(
+        str(offset), producer_id=producer_id, producer_epoch=0, base_sequence=sequence, base_offset=offset
+    )
+    set_base_offset_and_epoch(batch, 0, offset, epoch)
+    return bytes(batch)
+
+
+def last_sequences(log: Log) -> dict[int, int]:
+    return {each.producer_id: each.last_sequence for each in log.producers}
+
+
+def test_a_promoted_mirror_forgets_the_producers_of_its_source(log: Log) -> None:
+    log.append_replicated(produced(41, 0, epoch=3), now_ms=NOW_MS)
+    assert last_sequences(log) == {7: 41}
+    log.follow_own_epoch(9)
+    assert last_sequences(log) == {7: 41}, "no record of this cluster yet"
+    log.begin_epoch(9)
+    assert last_sequences(log) == {}
+
+
+def test_a_follower_forgets_them_between_two_batches_of_one_fetch(log: Log) -> None:
+    log.follow_own_epoch(9)
+    fetched = produced(41, 0, epoch=3) + produced(5, 1, epoch=3, producer_id=8) + produced(0, 2, epoch=9)
+    log.append_replicated(fetched, now_ms=NOW_MS)
+    assert last_sequences(log) == {7: 0}
+    entry = log.producers.get(7)
+    assert entry is not None
+    assert [each.last_offset for each in entry.batches] == [2]
+    assert log.epochs.entries == [(3, 0), (9, 2)]
+
+
+def test_they_stay_forgotten_after_a_replay_and_a_truncation(log: Log) -> None:
+    log.follow_own_epoch(9)
+    for each in (produced(41, 0, epoch=3), produced(0, 1, epoch=9), produced(1, 2, epoch=9)):
+        log.append_replicated(each, now_ms=NOW_MS)
+    again = reopened(log)
+    again.follow_own_epoch(9)
+    for each_log in (log, again):
+        entry = each_log.producers.get(7)
+        assert entry is not None
+        assert [kept.last_offset for kept in entry.batches] == [1, 2]
+    log.truncate_to(2, now_ms=NOW_MS)
+    entry = log.producers.get(7)
+    assert entry is not None
+    assert [kept.last_offset for kept in entry.batches] == [1]

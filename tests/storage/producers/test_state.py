@@ -299,3 +299,15 @@ def test_clearing_forgets_everything() -> None:
     append(states, batch(0, is_transactional=True), at=0)
     states.clear(7)
     assert (len(states), states.first_unstable_offset, states.end_offset) == (0, None, 7)
+
+
+def test_producers_are_forgotten_below_an_offset_with_their_batches() -> None:
+    states = ProducerStates()
+    states.replay(batch(0, 1, producer_id=1, base_offset=0))
+    states.replay(batch(0, 1, producer_id=2, base_offset=1))
+    states.replay(batch(1, 1, producer_id=2, base_offset=2))
+    states.forget_below(2)
+    assert states.get(1) is None
+    entry = states.get(2)
+    assert entry is not None
+    assert [each.last_offset for each in entry.batches] == [2]

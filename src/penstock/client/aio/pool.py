@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.client.aio.security import Security
 from penstock.client.connection import Connection
+from penstock.client.connector import Connector
 from penstock.client.core.steps import Address, Send
 from penstock.client.errors import AuthenticationFailed, Disconnected, Unreachable
 from penstock.client.settings import SaslSettings
@@ -57,11 +58,14 @@ class ConnectionPool:
 class Dialer:
     """Opens connections for one client, and remembers which of its logins the cluster accepts."""
 
-    def __init__(self, security: Security, *, client_id: str, timeout_ms: float) -> None:
+    def __init__(
+        self, security: Security, *, client_id: str, timeout_ms: float, network: Connector | None = None
+    ) -> None:
         self._security = security
         self._logins: tuple[SaslSettings, ...] = security.logins
         self._client_id = client_id
         self._timeout_ms = timeout_ms
+        self._network = network
 
     async def __call__(self, address: Address) -> Connection:
         """Raises `Unreachable` or `AuthenticationFailed`."""
@@ -99,7 +103,9 @@ class Dialer:
 
     async def _connect(self, address: Address, name: str) -> Connection:
         try:
-            return await Connection.open(*address, client_id=self._client_id, tls=self._security.tls)
+            return await Connection.open(
+                *address, client_id=self._client_id, tls=self._security.tls, network=self._network
+            )
         except ssl.SSLError as error:
             reason = getattr(error, "verify_message", None) or error
             raise AuthenticationFailed(

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from penstock.cluster.controller.alter_mirrors import mirror_records
 from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.controller.min_isr_default import check_min_isr
 from penstock.cluster.controller.settings_review import REVIEWED, review_change
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.cluster.metadata.mirrors import MIRROR
 from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.config.broker import BrokerConfig
 from penstock.config.client_metrics import InvalidSubscription, parse_subscription
@@ -80,6 +82,10 @@ def _decide(
         key = (resource.resource_type, resource.resource_name)
         try:
             check_form(resource, occurrences[key])
+            if resource.resource_type == MIRROR:
+                records += _mirror_records(image, resource, replace_all=replace_all)
+                results.append(_result(resource, ErrorCode.NONE, None))
+                continue
             _check_type(resource.resource_type)
             before = image.configs.get(key, {})
             after = settings_after(image, resource, replace_all=replace_all)
@@ -101,6 +107,19 @@ _TABLES = {
     ResourceType.GROUP: GROUP,
     ResourceType.CLIENT_METRICS: CLIENT_METRICS,
 }
+
+
+def _mirror_records(
+    image: MetadataImage, resource: ResourceChanges, *, replace_all: bool
+) -> list[ConfigRecord]:
+    if replace_all or any(
+        each.operation not in (Operation.SET, Operation.DELETE) for each in resource.changes
+    ):
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST, "Settings of a mirror can only be set or deleted one by one."
+        )
+    given = {each.name: each.value if each.operation == Operation.SET else None for each in resource.changes}
+    return mirror_records(image, resource.resource_name, given)
 
 
 def settings_after(image: MetadataImage, resource: ResourceChanges, *, replace_all: bool) -> dict[str, str]:

@@ -89,6 +89,7 @@ from penstock.security.acl import AccessControlEntry, AclFilter
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
+MirrorDecision = Callable[[MetadataImage, BrokerConfig, random.Random], Decision[R]]
 
 
 class Controller:
@@ -246,6 +247,10 @@ class Controller:
         return await self._mutate(
             lambda: decide_alter_partitions(self.image, self.config, broker_id, broker_epoch, changes)
         )
+
+    async def change_mirror(self, decide: MirrorDecision[R]) -> R:
+        """Decide for the worker of a mirror, which runs beside the active controller. Raises `Refusal`."""
+        return await self._mutate(lambda: decide(self.image, self.config, self._randomness))
 
     async def fence_broker(self, broker_id: int, broker_epoch: int) -> None:
         await self._mutate_broker(

@@ -28,6 +28,10 @@ from penstock.cluster.metadata.state import Topic
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
 
+READ_ONLY = (
+    "is a mirror of another cluster's, and read-only here until it is promoted (penstock mirror promote)."
+)
+
 
 class NewPartitions(msgspec.Struct, frozen=True, kw_only=True):
     """A topic and its new number of partitions; `assignments` are the brokers of each new partition."""
@@ -48,6 +52,8 @@ def decide_create_partitions(
     topics: Sequence[NewPartitions],
     randomness: random.Random,
     charge: Charge = no_charge,
+    *,
+    is_for_mirror: bool = False,
 ) -> Decision[list[PartitionsCreated]]:
     """Decide about each topic separately."""
     records: list[MetadataRecord] = []
@@ -56,6 +62,8 @@ def decide_create_partitions(
     for topic in {each.name: each for each in topics}.values():
         try:
             refuse_duplicate(occurrences[topic.name])
+            if not is_for_mirror and image.is_read_only(topic.name):
+                raise Refusal(ErrorCode.POLICY_VIOLATION, f"Topic {topic.name} {READ_ONLY}")  # noqa: TRY301
             made = _grow(image, topic, RECORDS_PER_DECISION_MAX - len(records), randomness)
             charge_for(charge, len(made))
         except Refusal as refusal:

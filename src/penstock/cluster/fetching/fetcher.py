@@ -15,16 +15,14 @@ from penstock.client.connection import Disconnected
 from penstock.cluster.commit import Commit
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.followed_partition import FollowedPartition
-from penstock.cluster.fetching.position import Append, BackOff, LogView, StartOver, Truncate
+from penstock.cluster.fetching.position import Append, BackOff, StartOver, Truncate
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
 from penstock.cluster.replica import Replica
-from penstock.cluster.throttle import ReplicationThrottle
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
 from penstock.runtime.clock import Clock, sleep_or
 from penstock.runtime.completion import Completion
-from penstock.storage.errors import LogError, StorageFailure, is_out_of_space
-from penstock.storage.store.log_store import LogStore
+from penstock.storage.errors import LogError, is_out_of_space
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +39,16 @@ class LeaderChannel(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Throttle(Protocol):
+    """Limits the rate at which partitions are fetched."""
+
+    def holds_back(self, replica: Replica, follower: int) -> bool:
+        """Whether this follower of the partition must wait."""
+        ...
+
+    def record(self, replica: Replica, size_bytes: int) -> None: ...
 
 
 class FetcherSettings(Protocol):
@@ -61,15 +69,16 @@ class Fetcher:
         self,
         session: FetchSession,
         connect: Callable[[], Awaitable[LeaderChannel]],
-        store: LogStore,
+        track: Callable[[Replica], FollowedPartition],
         settings: FetcherSettings,
         *,
-        throttle: ReplicationThrottle,
+        throttle: Throttle,
         clock: Clock,
     ) -> None:
+        """`track` makes what writes the leader's records to a replica."""
         self._session = session
         self._connect = connect
-        self._store = store
+        self._track = track
         self._settings = settings
         self._throttle = throttle
         self._clock = clock
@@ -86,7 +95,7 @@ class Fetcher:
         key = (replica.topic_id, replica.partition)
         known = self._followed.get(key)
         if known is None or known.replica is not replica or known.leader_epoch != replica.leader_epoch:
-            self._followed[key] = FollowedPartition(replica, self._store)
+            self._followed[key] = self._track(replica)
             self._fetch_now()
 
     def _fetch_now(self) -> None:
@@ -174,7 +183,7 @@ class Fetcher:
             if followed.backoff_until_ms > now_ms or followed.awaits_disk:
                 continue
             try:
-                view = _view(followed.replica)
+                view = followed.view()
                 synced = followed.replica.synced()
                 synced.raise_if_refused()
             except (LogError, OSError) as error:
@@ -235,14 +244,9 @@ class Fetcher:
     async def _append(self, followed: FollowedPartition, answer: Append) -> Commit | None:
         replica = followed.replica
         try:
-            if position.must_start_over(
-                answer,
-                _view(replica),
-                high_watermark=replica.high_watermark,
-                leader_epoch=followed.leader_epoch,
-            ):
+            if followed.must_start_over(answer):
                 await self._forget_deleted(followed, answer.log_start_offset)
-            start = position.start_before(answer.records, _view(replica))
+            start = position.start_before(answer.records, followed.view())
             if start is not None:
                 await self._start_at_batch(followed, start)
             commit = followed.append(answer.records, self._clock.now_ms())
@@ -273,7 +277,7 @@ class Fetcher:
         """Start at the base offset of a batch: that is before the leader's start until `_copy_offsets`."""
         replica = followed.replica
         start_offset = replica.log.log_start_offset
-        await followed.start_over(base_offset)
+        await followed.start_inside(base_offset)
         log.info(
             "Moved the start of the empty log %s-%d: its leader's log start offset is inside a batch. "
             "from_offset=%d to_offset=%d",
@@ -339,6 +343,7 @@ class Fetcher:
     def _back_off(self, followed: FollowedPartition, reason: str) -> None:
         replica = followed.replica
         log.debug("Backing off %s-%d: %s", replica.topic, replica.partition, reason)
+        followed.on_trouble(reason)
         followed.backoff_until_ms = self._clock.monotonic_ms() + self._settings.backoff_ms
 
     async def _disconnect(self) -> None:
@@ -346,16 +351,3 @@ class Fetcher:
         channel, self._channel = self._channel, None
         if channel is not None:
             await channel.close()
-
-
-def _view(replica: Replica) -> LogView:
-    own = replica.log
-    if own.failure is not None:
-        raise StorageFailure(str(own.failure))
-    epoch = own.epochs.latest_epoch
-    is_empty = own.log_end_offset == own.log_start_offset
-    return LogView(
-        end_offset=own.log_end_offset,
-        latest_epoch=-1 if epoch is None or is_empty else epoch,
-        start_offset=own.log_start_offset,
-    )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from penstock.cluster.fetching.channel import ConnectedLeader
 from penstock.cluster.fetching.fetcher import Fetcher, LeaderChannel
+from penstock.cluster.fetching.followed_partition import FollowedPartition
 from penstock.cluster.fetching.session import FetchLimits, FetchSession
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import NO_LEADER
@@ -119,7 +120,7 @@ class Fetchers:
             fetcher = Fetcher(
                 FetchSession(self._node_id, -1 if me is None else me.epoch),
                 lambda: self._connect(leader),
-                self._store,
+                lambda replica: FollowedPartition(replica, self._store),
                 self._settings,
                 throttle=self._throttle,
                 clock=self._clock,

@@ -5,10 +5,13 @@ is refused in any other epoch than the one in which it began.
 """
 
 from penstock.cluster.commit import Commit
+from penstock.cluster.fetching import position
+from penstock.cluster.fetching.position import Append, LogView
 from penstock.cluster.metadata.topic_names import is_internal
 from penstock.cluster.replica import Replica
-from penstock.storage.errors import LogError, StorageError
+from penstock.storage.errors import LogError, StorageError, StorageFailure
 from penstock.storage.files import Buffer
+from penstock.storage.log.values import Appended
 from penstock.storage.store.log_store import LogStore
 
 
@@ -41,15 +44,41 @@ class FollowedPartition:
         """Whether the disk has room for more records of this partition."""
         return self.replica.deps.disk.room_bytes > 0 or is_internal(self.replica.topic)
 
+    def view(self) -> LogView:
+        """Raises `LogError` or `OSError`."""
+        own = self.replica.log
+        if own.failure is not None:
+            raise StorageFailure(str(own.failure))
+        epoch = own.epochs.latest_epoch
+        is_empty = own.log_end_offset == own.log_start_offset
+        return LogView(
+            end_offset=own.log_end_offset,
+            latest_epoch=-1 if epoch is None or is_empty else epoch,
+            start_offset=own.log_start_offset,
+        )
+
+    def must_start_over(self, answer: Append) -> bool:
+        """Whether the records here cannot be compared with the leader's any more."""
+        return position.must_start_over(
+            answer, self.view(), high_watermark=self.replica.high_watermark, leader_epoch=self.leader_epoch
+        )
+
+    def on_trouble(self, reason: str) -> None:
+        """The next fetch waits for a while, for this reason."""
+
+    def require(self) -> None:
+        """Raise `LogError` unless the replica is in the role and the leader epoch in which this began."""
+        self.replica.require_follower(self.leader_epoch)
+
     def append(self, records: Buffer, now_ms: int) -> Commit:
         """Append the leader's records; the commit is done when they are on the disk, and fails if they are refused."""
         replica, deps = self.replica, self.replica.deps
         commit = Commit(self.leader_epoch, acks=1, size_bytes=len(records))
         try:
-            replica.require_follower(self.leader_epoch)
+            self.require()
             if len(records) > deps.disk.room_bytes and not is_internal(replica.topic):
                 raise deps.disk.refuse(f"{replica.topic}-{replica.partition}")
-            appended = replica.log.append_replicated(records, now_ms=now_ms, leader_epoch=self.leader_epoch)
+            appended = self._store_records(records, now_ms)
         except LogError as error:
             if isinstance(error, StorageError):
                 deps.on_storage_error(error)
@@ -61,9 +90,14 @@ class FollowedPartition:
         commit.appended = appended
         commit.last_offset = appended.last_offset
         deps.flusher.request(replica.log)
+        if replica.end_readers:
+            replica.end_readers.wake()
         deps.disk.room_bytes -= len(records)
         replica.appends.wait(commit, replica.log)
         return commit
+
+    def _store_records(self, records: Buffer, now_ms: int) -> Appended | None:
+        return self.replica.log.append_replicated(records, now_ms=now_ms, leader_epoch=self.leader_epoch)
 
     def follow_offsets(self, high_watermark: int, log_start_offset: int) -> None:
         """Copy the leader's high watermark and log start offset. Raises `LogError`.
@@ -71,7 +105,7 @@ class FollowedPartition:
         The high watermark only up to the last synced record here, the log start only up to the high watermark.
         """
         replica = self.replica
-        replica.require_follower(self.leader_epoch)
+        self.require()
         replica.advance_high_watermark(min(high_watermark, replica.log.committed_offset))
         start = min(log_start_offset, replica.high_watermark)
         if start > replica.log.log_start_offset:
@@ -103,10 +137,14 @@ class FollowedPartition:
         self.replica.log.truncate_fully_and_start_at(offset)
         self.replica.truncated(offset)
 
+    async def start_inside(self, base_offset: int) -> None:
+        """Let an empty log start at the base offset of the leader's first batch, which is before its log start."""
+        await self.start_over(base_offset)
+
     async def _allow_truncation(self, offset: int) -> None:
-        self.replica.require_follower(self.leader_epoch)
+        self.require()
         await self._store.allow_truncation(self.replica.log, offset)
-        self.replica.require_follower(self.leader_epoch)
+        self.require()
 
     def _truncate_to(self, offset: int) -> None:
         replica = self.replica

@@ -8,6 +8,7 @@ import enum
 from collections.abc import Collection, Iterator, Mapping
 
 from penstock.cluster.metadata import topic_names
+from penstock.cluster.metadata.mirrors import MIRROR, MIRRORED_TOPIC, Mirror, MirroredTopic
 from penstock.cluster.metadata.state import (
     Features,
     Partition,
@@ -132,6 +133,31 @@ class MetadataImage:
         }
         brokers = {each.broker_id for each in self.brokers.values() if each.is_kafka}
         return frozenset(brokers | (controllers - self.brokers.keys()))
+
+    def mirror(self, name: str) -> Mirror | None:
+        settings = self.configs.get((MIRROR, name))
+        return None if settings is None else Mirror.of(name, settings)
+
+    def mirrors(self) -> Iterator[Mirror]:
+        return (Mirror.of(name, values) for (kind, name), values in self.configs.items() if kind == MIRROR)
+
+    def mirrored_topic(self, name: str) -> MirroredTopic | None:
+        """The topic as a mirror of another cluster's, also after its promotion; None if it never was one."""
+        settings = self.configs.get((MIRRORED_TOPIC, name))
+        return None if settings is None else MirroredTopic.of(name, settings)
+
+    def mirrored_topics(self, mirror: str) -> Iterator[MirroredTopic]:
+        """The topics of a mirror, also those that were promoted."""
+        for (kind, name), settings in self.configs.items():
+            if kind == MIRRORED_TOPIC:
+                found = MirroredTopic.of(name, settings)
+                if found.mirror == mirror:
+                    yield found
+
+    def is_read_only(self, topic: str) -> bool:
+        """Whether only a mirror may write the topic."""
+        found = self.mirrored_topic(topic)
+        return found is not None and found.is_read_only
 
     def is_active(self, broker_id: int) -> bool:
         """Whether a broker is registered and active."""

@@ -13,6 +13,7 @@ from penstock.cluster.metadata import topic_names
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import SYNC_HISTORY, MetadataImage, ResourceType
+from penstock.cluster.metadata.mirrors import MIRRORED_TOPIC
 from penstock.cluster.metadata.state import (
     Partition,
     RegisteredBroker,
@@ -78,6 +79,8 @@ def _topic_removed(image: MetadataImage, delta: MetadataDelta, record: mr.Remove
         if not names:
             del image.names_by_collision_key[key]
     image.configs.pop((SYNC_HISTORY, topic.name), None)
+    if image.configs.pop((MIRRORED_TOPIC, topic.name), None) is not None:
+        delta.configs_changed.add((MIRRORED_TOPIC, topic.name))
     if image.configs.pop((ResourceType.TOPIC, topic.name), None) is not None:
         delta.configs_changed.add((ResourceType.TOPIC, topic.name))
     delta.topic_deleted(topic)

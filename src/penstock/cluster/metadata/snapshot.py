@@ -18,7 +18,7 @@ def records_of(image: MetadataImage) -> Iterator[mr.MetadataRecord]:
     for topic in image.topics.values():
         yield mr.TopicRecord(name=topic.name, topic_id=topic.topic_id)
         for number, partition in topic.partitions.items():
-            yield _partition(topic.topic_id, number, partition)
+            yield partition_record(topic.topic_id, number, partition)
     for (kind, resource), settings in image.configs.items():
         for name, value in settings.items():
             yield mr.ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value)
@@ -99,7 +99,8 @@ def _controller(controller: RegisteredController) -> mr.RegisterControllerRecord
     )
 
 
-def _partition(topic_id: bytes, number: int, partition: Partition) -> mr.PartitionRecord:
+def partition_record(topic_id: bytes, number: int, partition: Partition) -> mr.PartitionRecord:
+    """The whole state of a partition in one record."""
     return mr.PartitionRecord(
         partition_id=number,
         topic_id=topic_id,

@@ -107,6 +107,8 @@ class PartitionService:
         self._run(self._repairer.run(), "repair of damaged records")
         self._cleanup.push_async_callback(self._fetchers.stop)
         self._fetchers.follow(services.replicas)
+        self._cleanup.push_async_callback(services.mirrors.stop)
+        services.mirrors.start()
         while self._missed:
             await self._take_in(self._missed.pop(0))
         self._missed = None
@@ -151,6 +153,7 @@ class PartitionService:
             else:
                 changed.append(replica)
         self._fetchers.follow(changed)
+        services.mirrors.apply(delta)
         if delta.quotas_changed:
             services.quotas.follow(self._metadata.image.quotas)
         if any(kind == ResourceType.CLIENT_METRICS for kind, _ in delta.configs_changed):

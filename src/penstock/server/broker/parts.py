@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from penstock.client.mirrors import MirrorProgress
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.coordination.remote_coordinators import RemoteCoordinators
+from penstock.cluster.fetching.fetchers import FetchSettings
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.log import MetadataLog
@@ -22,6 +24,10 @@ from penstock.config.live import LiveConfig
 from penstock.config.settings import logs, network
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.services.end_offsets import ClusterEndOffsets
+from penstock.mirror.copier import CopyDeps, MirrorCopier
+from penstock.mirror.follower import FollowDeps, MirrorFollower
+from penstock.mirror.group_offsets import GroupOffsets
+from penstock.mirror.mirrors import Mirrors
 from penstock.runtime.offload import Offload
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
@@ -132,6 +138,7 @@ class Parts:
         )
         self.identity = Identity(settings, dialer, lambda: self.metadata.image.credentials, reads, liveness)
         self.metrics = BrokerMetrics(flusher.seconds, connections, self.identity)
+        self.mirrors = self._make_mirrors(ports, settings)
         self.services = self._make_services(ports, settings, secret=secret, checks=checks, bound=bound)
         self.trust = KafkaTrust(
             mixed,
@@ -162,6 +169,37 @@ class Parts:
             clock=clock,
             liveness=liveness,
         )
+
+    def _make_mirrors(self, ports: Ports, settings: LiveConfig) -> Mirrors:
+        """Mirrors connect to other clusters through the same network as this broker's listeners."""
+        image, node_id = self.metadata.image, self.store.node_id
+        offsets = GroupOffsets(image, self.peers, self.access.auto_create_topic)
+        copying = CopyDeps(
+            image=image,
+            replicas=self.replicas,
+            store=self.store,
+            settings=FetchSettings(settings),
+            network=ports.network,
+            clock=ports.liveness,
+        )
+        following = FollowDeps(
+            node_id=node_id,
+            controller=self.controller,
+            peers=self.peers,
+            offsets=offsets,
+            network=ports.network,
+            clock=ports.liveness,
+            own_progress=self._mirror_progress,
+        )
+        return Mirrors(
+            node_id,
+            image,
+            lambda mirror: MirrorCopier(mirror, copying),
+            lambda mirror: MirrorFollower(mirror, following),
+        )
+
+    def _mirror_progress(self, name: str) -> MirrorProgress:
+        return self.mirrors.progress(name)
 
     def _make_services(
         self,
@@ -231,6 +269,7 @@ class Parts:
             quorum=self.quorum,
             access=self.access,
             active=self.active,
+            mirrors=self.mirrors,
             listeners=ListenerCheck(ports.network, self.identity, settings, bound),
             controller_listeners=frozenset(config.controller_listeners),
             broker_principals=() if security is None else security.brokers,
@@ -290,7 +329,7 @@ def _make_cleaner(
     )
     return Cleaner(
         store.directory,
-        lambda: replicas,
+        lambda: (each for each in replicas if not each.is_read_only),  # mirrors follow their source
         store.secure,
         files=ports.files,
         clock=ports.clock,

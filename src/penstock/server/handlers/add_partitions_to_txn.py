@@ -89,11 +89,14 @@ def _refused(
     refused: dict[TopicPartition, ErrorCode] = {}
     for topic in transaction.topics:
         is_denied = _denied(ctx, topic.name)
+        is_read_only = image.is_read_only(topic.name)
         for number in topic.partitions:
             if is_denied:
                 refused[TopicPartition(topic.name, number)] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             elif image.partition(topic.name, number) is None:
                 refused[TopicPartition(topic.name, number)] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif is_read_only:  # a mirror of another cluster's
+                refused[TopicPartition(topic.name, number)] = ErrorCode.POLICY_VIOLATION
     return refused
 
 

@@ -45,6 +45,8 @@ async def _delete_one(
     leader = ctx.broker.replicas.leader_of(topic, wanted.partition_index)
     if not isinstance(leader, Replica):
         return _failed(wanted, leader)
+    if leader.is_read_only:
+        return _failed(wanted, ErrorCode.POLICY_VIOLATION)
     if is_internal(topic):
         return _failed(wanted, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if "delete" not in leader.log.config.cleanup_policy:

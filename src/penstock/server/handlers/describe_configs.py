@@ -3,9 +3,9 @@
 For a broker also its log levels (KIP-412), and the damaged records it knows of (`client/damage`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from penstock.client import damage
+from penstock.client import damage, mirrors
 from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.config.broker import ConfigSource
@@ -94,6 +94,8 @@ def _settings(
             return describe_client_metrics(config, settings, names)
         case ResourceType.BROKER_LOGGER:
             return _levels(names)
+        case mirrors.RESOURCE_TYPE:
+            return _mirror(ctx, name, names)
         case kind:
             return ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}"
 
@@ -112,6 +114,42 @@ def _damage(ctx: RequestContext, names: Sequence[str] | None) -> list[Described]
     return [_described(damage.NAME, encoded, ConfigSource.DEFAULT, _STRING, read_only=True)]
 
 
+def _mirror(
+    ctx: RequestContext, name: str, names: Sequence[str] | None
+) -> list[Described] | tuple[ErrorCode, str]:
+    """A mirror's settings; if asked for, its progress on this broker and its outcome: see `client/mirrors`."""
+    image = ctx.broker.controller.image
+    settings = image.configs.get((mirrors.RESOURCE_TYPE, name))
+    if settings is None:
+        return ErrorCode.RESOURCE_NOT_FOUND, f"There is no mirror {name}"
+    found = [
+        _described(
+            key,
+            None if key == mirrors.CLIENT else value,
+            ConfigSource.DYNAMIC_TOPIC,
+            _STRING,
+            read_only=False,
+            sensitive=key == mirrors.CLIENT,
+        )
+        for key, value in settings.items()
+        if names is None or key in names
+    ]
+    reports: dict[str, Callable[[], str]] = {
+        mirrors.PROGRESS: lambda: mirrors.encode_progress(ctx.broker.mirrors.progress(name)),
+        mirrors.OUTCOME: lambda: mirrors.encode_outcome(
+            [each.outcome for each in image.mirrored_topics(name) if each.outcome]
+        ),
+    }
+    return [
+        *found,
+        *(
+            _described(key, report(), ConfigSource.DEFAULT, _STRING, read_only=True)
+            for key, report in reports.items()
+            if names is not None and key in names
+        ),
+    ]
+
+
 def _levels(names: Sequence[str] | None) -> list[Described]:
     return [
         _described(name, level_of(name), ConfigSource.BROKER_LOGGER, _UNKNOWN_KIND, read_only=False)
@@ -120,7 +158,15 @@ def _levels(names: Sequence[str] | None) -> list[Described]:
     ]
 
 
-def _described(name: str, value: str, source: ConfigSource, kind: int, *, read_only: bool) -> Described:
+def _described(
+    name: str,
+    value: str | None,
+    source: ConfigSource,
+    kind: int,
+    *,
+    read_only: bool,
+    sensitive: bool = False,
+) -> Described:
     return Described(
         name=name,
         value=value,
@@ -129,7 +175,7 @@ def _described(name: str, value: str, source: ConfigSource, kind: int, *, read_o
         kind=kind,
         doc="",
         read_only=read_only,
-        sensitive=False,
+        sensitive=sensitive,
     )
 
 

@@ -5,6 +5,7 @@ and no type means all (KIP-1142). Topics and brokers are listed whether they hav
 """
 
 from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.metadata.mirrors import MIRROR
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import list_config_resources as api
 from penstock.security.operations import Operation
@@ -24,6 +25,11 @@ _SUPPORTED = (
 def handle(ctx: RequestContext, request: api.ListConfigResourcesRequest) -> api.ListConfigResourcesResponse:
     if not ctx.may_in_cluster(Operation.DESCRIBE_CONFIGS):
         return api.ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if list(request.resource_types) == [MIRROR]:  # a type of our own: listed only if it is asked for
+        names = sorted(each.name for each in ctx.broker.controller.image.mirrors())
+        return api.ListConfigResourcesResponse(
+            config_resources=[api.ConfigResource(resource_name=name, resource_type=MIRROR) for name in names]
+        )
     wanted = (
         (request.resource_types or list(_SUPPORTED)) if ctx.version >= 1 else [ResourceType.CLIENT_METRICS]
     )

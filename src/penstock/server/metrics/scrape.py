@@ -26,6 +26,7 @@ from penstock.observability.exposition import (
     text,
 )
 from penstock.server.context import Services
+from penstock.server.metrics.mirrors import mirror_families
 
 _PIECE = 500  # samples between two turns of the loop
 
@@ -42,7 +43,7 @@ async def scrape(services: Services) -> AsyncIterator[str]:
     yield "".join(_process())
     for section in (_requests, _identity, _node, _disk, _damage):
         yield "".join(section(services))
-    for families in (_partitions, _groups, _shares, _clients):
+    for families in (_partitions, _groups, _shares, mirror_families, _clients):
         async for piece in _in_pieces(families(services)):
             yield piece
 

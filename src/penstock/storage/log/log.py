@@ -90,6 +90,7 @@ class Log:
         "offload",
         "on_durable",
         "on_suspicion",
+        "own_epoch",
         "partition",
         "partition_id",
         "producers",
@@ -161,6 +162,8 @@ class Log:
         """Called when `durable_offset` has grown, or the log has failed."""
         self.on_suspicion: Callable[[], None] = _ignore
         """Called when a read has found corrupt bytes."""
+        self.own_epoch = -1
+        """Producers of this cluster write from this leader epoch on, see `follow_own_epoch`; -1: from the beginning."""
         self.is_journaling = False
         """Whether a journal round that holds records of this log is being written."""
         self._observer = observer
@@ -234,19 +237,26 @@ class Log:
     # -- appending ------------------------------------------------------------------------------------
 
     def append_replicated(
-        self, records: Buffer, *, now_ms: int, leader_epoch: int = LEADER_EPOCH_MAX
+        self,
+        records: Buffer,
+        *,
+        now_ms: int,
+        leader_epoch: int = LEADER_EPOCH_MAX,
+        leader_epoch_min: int = -1,
     ) -> Appended | None:
         """Store batches from the leader of an epoch, with their offsets; None if there is no whole batch."""
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        batches = prepare_replicated(records, self.chain.end_offset, leader_epoch)
+        batches = prepare_replicated(
+            records, self.chain.end_offset, leader_epoch, leader_epoch_min=leader_epoch_min
+        )
         if not batches:
             return None
-        self.store(batches, now_ms)
-        for batch in batches:
-            epoch = batch.header.leader_epoch
-            if epoch != self.epochs.latest_epoch and epoch >= 0:
-                self.epochs.assign(epoch, batch.base_offset)
+        own = self._first_own(batches)
+        if own is not None:
+            self._store_replicated(batches[:own], now_ms)
+            self.producers.forget_below(batches[own].base_offset)
+        self._store_replicated(batches[own or 0 :], now_ms)
         return Appended(
             base_offset=batches[0].base_offset,
             last_offset=batches[-1].last_offset,
@@ -254,6 +264,15 @@ class Log:
             log_append_time_ms=-1,
             log_start_offset=self.log_start_offset,
         )
+
+    def _store_replicated(self, batches: list[StorableBatch], now_ms: int) -> None:
+        if not batches:
+            return
+        self.store(batches, now_ms)
+        for batch in batches:
+            epoch = batch.header.leader_epoch
+            if epoch != self.epochs.latest_epoch and epoch >= 0:
+                self.epochs.assign(epoch, batch.base_offset)
 
     def store(self, batches: list[StorableBatch], now_ms: int) -> None:
         """Write batches, whose offsets continue after the last one: all or, raising `LogError`, none."""
@@ -280,6 +299,28 @@ class Log:
     def begin_epoch(self, epoch: int) -> None:
         """From here on the leader of this epoch writes; recorded before its first record, as in Kafka."""
         self.epochs.assign(epoch, self.chain.end_offset)
+        self._forget_foreign_producers()
+
+    def follow_own_epoch(self, epoch: int) -> None:
+        """Forget the producers of earlier leader epochs: their ids are another cluster's, and those of others here.
+
+        The log was a mirror of that cluster's. No transaction was open when it was promoted.
+        """
+        self.own_epoch = epoch
+        self._forget_foreign_producers()
+
+    def _forget_foreign_producers(self) -> None:
+        start = None if self.own_epoch < 0 else self.epochs.start_from(self.own_epoch)
+        if start is not None:
+            self.producers.forget_below(start)
+
+    def _first_own(self, batches: Sequence[StorableBatch]) -> int | None:
+        """The number of the first batch with a producer of this cluster, if those before it are another's."""
+        latest = self.epochs.latest_epoch
+        if self.own_epoch < 0 or (latest is not None and latest >= self.own_epoch):
+            return None
+        numbers = (n for n, each in enumerate(batches) if each.header.leader_epoch >= self.own_epoch)
+        return next(numbers, None)
 
     # -- reading --------------------------------------------------------------------------------------
 
@@ -530,6 +571,7 @@ class Log:
             end_offset=end_offset,
             now_ms=now_ms,
         )
+        self._forget_foreign_producers()
         if unverified_from is not None and unverified_from < end_offset:
             # It may be repaired, but only `LogRepair.rebuild_producer_state` finds the aborted transactions.
             self.producers.mark_unverified(unverified_from)

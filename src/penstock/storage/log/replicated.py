@@ -11,13 +11,14 @@ LEADER_EPOCH_MAX = 2**31 - 1
 
 
 def prepare_replicated(
-    records: Buffer, next_offset: int, leader_epoch_max: int = LEADER_EPOCH_MAX
+    records: Buffer, next_offset: int, leader_epoch_max: int = LEADER_EPOCH_MAX, *, leader_epoch_min: int = -1
 ) -> list[StorableBatch]:
     """Check fetched records of a follower: whole batches with good checksums and ascending offsets.
 
     A partial batch at the end is left out: the leader may cut its responses anywhere. Offsets may have gaps, which
     compaction leaves. A leader returns no records of a later epoch than its own: they would come from another leader,
-    whose log may differ below them. Raises `AppendRejected`.
+    whose log may differ below them. Nor does it return records of an epoch before `leader_epoch_min`. Raises
+    `AppendRejected`.
     """
     view = memoryview(records)
     batches = []
@@ -40,6 +41,12 @@ def prepare_replicated(
                     ErrorCode.UNKNOWN_LEADER_EPOCH,
                     f"the batch at offset {header.base_offset} was written in leader epoch {header.leader_epoch}, and "
                     f"the leader of epoch {leader_epoch_max} gave it: nothing was stored",
+                )
+            if 0 <= header.leader_epoch < leader_epoch_min:
+                raise AppendRejected(
+                    ErrorCode.FENCED_LEADER_EPOCH,
+                    f"the batch at offset {header.base_offset} was written in leader epoch {header.leader_epoch}, and "
+                    f"an earlier one in epoch {leader_epoch_min}: nothing was stored",
                 )
             next_offset = header.next_offset
             data = view[position : position + size]

@@ -311,6 +311,13 @@ class ProducerStates:
         if entry is not None and entry.transaction_first_offset is not None:
             self._ongoing.pop(entry.transaction_first_offset, None)
 
+    def forget_below(self, offset: int) -> None:
+        """Forget what was appended below `offset`, where another cluster gave the producer ids."""
+        for entry in list(self._entries.values()):
+            entry.batches = [each for each in entry.batches if each.last_offset >= offset]
+            if not entry.batches:
+                self.remove(entry.producer_id)
+
     def snapshot(self) -> list[ProducerEntry]:
         """A copy that later appends do not change, for `producer_snapshot.encode_snapshot`."""
         return [entry.copy() for entry in self._entries.values()]

@@ -11,6 +11,7 @@ const PAGES = [
   [/^groups\/([^/]+)$/, () => import("./pages/group.js"), "groups"],
   [/^brokers$/, () => import("./pages/brokers.js"), "brokers"],
   [/^brokers\/(\d+)$/, () => import("./pages/broker.js"), "brokers"],
+  [/^mirrors$/, () => import("./pages/mirrors.js"), "mirrors"],
   [/^acls$/, () => import("./pages/acls.js"), "acls"],
   [/^pipelines$/, () => import("./pages/pipelines.js"), "pipelines"],
   [/^pipelines\/([^/]+)$/, () => import("./pages/pipeline.js"), "pipelines"],

@@ -9,6 +9,7 @@ const ICONS = {
   topics: "M4 6h16M4 12h16M4 18h10",
   groups: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7ZM2.5 20a6.5 6.5 0 0 1 13 0M16 4.6a3.5 3.5 0 0 1 0 6.3M17.5 14.6a6.5 6.5 0 0 1 4 5.4",
   brokers: "M4 4h16v6H4zM4 14h16v6H4zM8 7h.01M8 17h.01",
+  mirrors: "M12 3v18M9 8L4 12l5 4zM15 8l5 4-5 4z",
   acls: "M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6zM9 12l2 2 4-4",
   pipelines: "M4 6h5a3 3 0 0 1 3 3v6a3 3 0 0 0 3 3h5M17 15l3 3-3 3",
 };
@@ -17,6 +18,7 @@ const SECTIONS = [
   ["topics", "#/topics", "Topics"],
   ["groups", "#/groups", "Groups"],
   ["brokers", "#/brokers", "Brokers"],
+  ["mirrors", "#/mirrors", "Mirrors"],
   ["acls", "#/acls", "ACLs"],
   ["pipelines", "#/pipelines", "Pipelines"],
 ];

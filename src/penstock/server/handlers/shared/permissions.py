@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from penstock.client import mirrors
 from penstock.cluster.metadata.image import ResourceType as ConfigResourceType
 from penstock.protocol.errors import ErrorCode
 from penstock.security.operations import (
@@ -49,7 +50,10 @@ def may_transactional_id(ctx: RequestContext, operation: Operation, transactiona
 
 
 def settings_refusal(ctx: RequestContext, operation: Operation, resource_type: int, name: str) -> ErrorCode:
-    """The error if settings may not be read or changed. Brokers and metrics subscriptions belong to the cluster."""
+    """The error if settings may not be read or changed. Brokers and metrics subscriptions belong to the cluster.
+
+    So do mirrors: who changes one can have topics and ACLs created.
+    """
     match resource_type:
         case ConfigResourceType.TOPIC if not may_topic(ctx, operation, name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -58,6 +62,10 @@ def settings_refusal(ctx: RequestContext, operation: Operation, resource_type: i
         case (
             ConfigResourceType.BROKER | ConfigResourceType.BROKER_LOGGER | ConfigResourceType.CLIENT_METRICS
         ) if not ctx.may_in_cluster(operation):
+            return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        case mirrors.RESOURCE_TYPE if not ctx.may_in_cluster(
+            Operation.ALTER if operation is Operation.ALTER_CONFIGS else operation
+        ):
             return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return ErrorCode.NONE
 
