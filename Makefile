@@ -52,15 +52,11 @@ sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS an
 	$(BIN)/python -m penstock_simulation --level quorum --seeds $${QUORUM_SEEDS:-0..100}
 	$(BIN)/python -m penstock_simulation --level cluster --seeds $${CLUSTER_SEEDS:-0..500}
 
-interop-kafka: install  ## Apache Kafka, fetched with Maven, as the source of mirrors
-	$(BIN)/python -m tools.setup_peers
-	INTEROP_KAFKA=1 $(BIN)/python -m pytest --timeout 600 tests/interop/kafka
-
 interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, against the broker and beside our source
 	$(BIN)/python -m tools.setup_spark_connector
 	INTEROP_SPARK=1 $(BIN)/python -m pytest tests/spark/connector
 
-interop-kafka: install  ## Apache Kafka itself, fetched with Maven: its directories and clusters, shared and handed over
+interop-kafka: install  ## Apache Kafka itself, fetched with Maven: its directories and clusters, handed over, mixed and mirrored
 	$(BIN)/python -m tools.setup_kafka
 	INTEROP_KAFKA=1 $(BIN)/python -m pytest --timeout 600 tests/interop/kafka
 

@@ -93,6 +93,7 @@ class View:
     def __init__(self) -> None:
         self.is_active = False
         self.leader: Endpoint | None = endpoint(1)
+        self.voter_ids = (1, 2)
 
 
 class Stage:

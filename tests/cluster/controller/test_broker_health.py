@@ -191,6 +191,8 @@ def test_the_only_broker_that_stops_is_fenced_and_keeps_its_leaderships() -> Non
 
 def test_a_broker_that_others_outlive_does_not_retire() -> None:
     assert decide_retirement(cluster(), 1).records == []
+
+
 def test_of_several_directories_only_the_replicas_in_the_failed_one_move_away() -> None:
     image = cluster()
     good, bad = disk_of(1), bytes([9] * 16)
