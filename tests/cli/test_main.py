@@ -75,7 +75,7 @@ def test_an_unhandled_error_is_still_one_line(
         raise RuntimeError("two\nlines")
 
     monkeypatch.delenv("PENSTOCK_DEBUG", raising=False)
-    monkeypatch.setattr("penstock.cli.log.data_directory.os.path.isdir", fail)
+    monkeypatch.setattr("penstock.cli.data_directory.os.path.isdir", fail)
     assert run(["log", "verify", "."]) == 1
     captured = capsys.readouterr()
     assert "unhandled error (RuntimeError: two lines)" in captured.err

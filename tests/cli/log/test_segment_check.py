@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from penstock.cli.log.data_directory import find_partitions
+from penstock.cli.data_directory import find_partitions
 from penstock.cli.log.segment_check import PartitionCheck
 from penstock.cli.main import run
 from penstock.protocol.records.batch import HEADER_SIZE, iter_batches

@@ -2,8 +2,8 @@
 
 import os
 
+from penstock.cli.data_directory import is_in_use
 from penstock.cli.errors import CommandError
-from penstock.cli.log.data_directory import is_in_use
 from penstock.cluster.kafka_directory import Inspection, inspect
 from penstock.storage.files import RealFileSystem
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import typer
 
-from penstock.cli.errors import CommandError
-from penstock.cli.log.data_directory import (
+from penstock.cli.data_directory import (
     Batch,
     Damage,
     Partition,
@@ -16,6 +15,7 @@ from penstock.cli.log.data_directory import (
     is_in_use,
     list_partitions,
 )
+from penstock.cli.errors import CommandError
 from penstock.cli.output import AsJson, print_json
 from penstock.cli.record_format import format_bytes, format_time
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
+from penstock.cli.data_directory import Partition, SegmentReader, is_in_use
 from penstock.cli.errors import CommandError
-from penstock.cli.log.data_directory import Partition, SegmentReader, is_in_use
 from penstock.storage.directory.metadata_files import encode_uuid, read_clean_mark, read_topic_id
 from penstock.storage.files import Buffer, RealFileSystem, read_whole
 from penstock.storage.journal.entries import (

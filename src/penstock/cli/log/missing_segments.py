@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from penstock.cli.log.data_directory import Damage
+from penstock.cli.data_directory import Damage
 from penstock.storage.directory.checkpoints import PartitionName
 from penstock.storage.directory.metadata_files import read_clean_mark
 from penstock.storage.files import RealFileSystem

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from penstock.cli.data_directory import find_partitions
 from penstock.cli.errors import CommandError
-from penstock.cli.log.data_directory import find_partitions
 from penstock.cli.log.journal import find_unreplayed, read_after_crash
 from penstock.config.topic import TopicConfig
 from penstock.storage.directory.metadata_files import (

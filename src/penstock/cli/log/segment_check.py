@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from penstock.cli.log.data_directory import Damage, Partition, Segment, is_zero_from
+from penstock.cli.data_directory import Damage, Partition, Segment, is_zero_from
 from penstock.config.topic import LONG_MAX
 from penstock.protocol.records.batch import NO_LEADER_EPOCH, BatchHeader
 from penstock.protocol.records.errors import CorruptRecords
