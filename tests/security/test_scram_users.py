@@ -16,7 +16,7 @@ def test_a_user_of_the_metadata_is_known_on_every_listener() -> None:
 def test_the_brokers_own_user_is_known_only_on_their_listener_until_the_metadata_has_it() -> None:
     stored: dict[tuple[str, int], ScramCredential] = {}
     users = ScramUsers(lambda: stored, lambda: "secret")
-    users.set_own("BROKERS", SHA_256, "broker", "b")
+    users.add_own("BROKERS", SHA_256, "broker", "b")
     assert users.known(SHA_256, "BROKERS", "broker") is not None
     assert users.known(SHA_256, "CLIENTS", "broker") is None
     assert users.known(ScramMechanism.SCRAM_SHA_512, "BROKERS", "broker") is None

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.client.connection import Connection
+from penstock.client.settings import SaslSettings
 from penstock.cluster.metadata.state import REGISTERED_FEATURES
 from penstock.config.listeners import Endpoint
 from penstock.protocol.apis import APIS
@@ -213,3 +215,42 @@ async def test_brokers_of_kafka_may_forward_a_request_for_the_reassignments_in_p
 
 def test_every_api_of_controllers_is_known() -> None:
     assert APIS.keys() >= CONTROLLER_APIS
+
+
+_LOGIN = (
+    'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}-secret";'
+)
+_SASL_SETTINGS = {
+    "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+    "controller.listener.names": "CONTROLLER",
+    "listener.name.controller.sasl.enabled.mechanisms": "SCRAM-SHA-256,PLAIN",
+    "sasl.mechanism.controller.protocol": "SCRAM-SHA-256",
+    "listener.name.controller.scram-sha-256.sasl.jaas.config": _LOGIN.format("node", "node"),
+    "listener.name.controller.plain.sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'user_alice="alice-secret" user_node="node-secret";'
+    ),
+}
+
+
+@pytest.mark.parametrize(("user", "is_node"), [("node", True), ("alice", False)])
+async def test_on_a_listener_with_logins_a_node_is_who_logs_in_as_this_one_does(
+    tmp_path: Path, user: str, is_node: bool
+) -> None:
+    async with running_broker(tmp_path, {**_SASL_SETTINGS, "log.dirs": str(tmp_path)}) as live:
+        at = next(each for each in live.broker.endpoints if each.name == "CONTROLLER")
+        login = SaslSettings(mechanism="PLAIN", username=user, password=f"{user}-secret")
+        client = Client(await Connection.open(at.host, at.port, client_id="test", sasl=login))
+        answer = await client.send(assign_replicas_to_dirs.AssignReplicasToDirsRequest(broker_id=77))
+        expected = "STALE_BROKER_EPOCH" if is_node else "CLUSTER_AUTHORIZATION_FAILED"
+        assert code(answer.error_code) == expected
+        await client.close()
+
+
+async def test_a_node_logs_in_to_a_listener_of_controllers_before_any_user_exists(tmp_path: Path) -> None:
+    async with running_broker(tmp_path, {**_SASL_SETTINGS, "log.dirs": str(tmp_path)}) as live:
+        at = next(each for each in live.broker.endpoints if each.name == "CONTROLLER")
+        other = Client(await live.broker.parts.dialer.open(at))
+        assert (await other.send(registration(0))).error_code == 0
+        await other.close()

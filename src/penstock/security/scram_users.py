@@ -36,10 +36,10 @@ class ScramUsers:
         )  # no user has a credential yet: there is nothing to hide
         self._own: dict[tuple[str, str, int], ScramCredential] = {}
 
-    def set_own(self, listener: str, mechanism: ScramMechanism, user: str, password: str) -> None:
-        """The credential that brokers use among each other on `listener`."""
+    def add_own(self, listener: str, mechanism: ScramMechanism, user: str, password: str) -> None:
+        """Add the credential that brokers use among each other on `listener`."""
         salt = secrets.token_bytes(SALT_BYTES)
-        self._own = {(listener, user, mechanism): credential_of_password(mechanism, password, salt)}
+        self._own[listener, user, mechanism] = credential_of_password(mechanism, password, salt)
 
     def known(self, mechanism: ScramMechanism, listener: str, user: str) -> ScramCredential | None:
         return self._stored().get((user, mechanism)) or self._own.get((listener, user, mechanism))

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
 from penstock.config.settings import security
 from penstock.runtime.clock import Clock
 from penstock.runtime.offload import Offload
-from penstock.security.dialer import Dialer
+from penstock.security.dialer import Dialer, is_authenticated, own_login
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.scram_credentials import SCRAM_BY_NAME, ScramCredential
@@ -68,13 +69,24 @@ class Identity:
 
         settings = config()
         users = ScramUsers(self._credentials, lambda: config()[security.SCRAM_DECOY_SECRET])
-        own = self._dialer.own_login
-        listener = settings.inter_broker_listener
-        is_among = any(each.name == listener for each in endpoints)
-        if is_among and own is not None and own.mechanism in SCRAM_BY_NAME:
-            users.set_own(listener, SCRAM_BY_NAME[own.mechanism], own.username, own.password)
-        brokers = {listener: _brokers(settings, self._dialer)} if is_among else {}
+        names = {each.name for each in endpoints}
+        brokers: dict[str, frozenset[Principal]] = {}
+        for listener, login in self._logins_among_nodes(settings).items():
+            if listener not in names:
+                continue
+            if login is not None and login.mechanism in SCRAM_BY_NAME:
+                users.add_own(listener, SCRAM_BY_NAME[login.mechanism], login.username, login.password)
+            brokers[listener] = _brokers(settings, listener, login)
         return secure_listeners(endpoints, config, users, keys, self._clock, brokers=brokers)
+
+    def _logins_among_nodes(self, settings: BrokerConfig) -> dict[str, SaslSettings | None]:
+        """The listeners of brokers and of controllers, with this node's credentials there. Raises `ConfigError`."""
+        logins: dict[str, SaslSettings | None] = {}
+        for listener in settings.controller_listeners:
+            is_sasl = settings.protocol_of(listener).startswith("SASL_")
+            setting = security.SASL_MECHANISM_CONTROLLER_PROTOCOL
+            logins[listener] = own_login(settings, listener, setting) if is_sasl else None
+        return {**logins, settings.inter_broker_listener: self._dialer.own_login}
 
     @property
     def counts(self) -> dict[str, IdentityCounts]:
@@ -91,13 +103,13 @@ class Identity:
             self._keys.stop()
 
 
-def _brokers(config: BrokerConfig, dialer: Dialer) -> frozenset[Principal]:
-    """Return the principals of brokers on the inter-broker listener: this broker's own, and all in `super.users`.
+def _brokers(config: BrokerConfig, listener: str, login: SaslSettings | None) -> frozenset[Principal]:
+    """Return the principals of nodes on a listener of theirs: this node's own, and all in `super.users`.
 
     Certificates may name each broker differently, and a new user reaches one broker after the other. There are none
     where brokers prove the secret of the cluster instead.
     """
-    if dialer.proves_secret:
+    if not is_authenticated(config, listener):
         return frozenset()
     from penstock.security.acl_authorizer import parse_super_users  # noqa: PLC0415  see above
 
@@ -105,13 +117,13 @@ def _brokers(config: BrokerConfig, dialer: Dialer) -> frozenset[Principal]:
         named = parse_super_users(config[security.SUPER_USERS])
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    return frozenset([*named, *_own(config, dialer)]) - {ANONYMOUS}
+    return frozenset([*named, *_own(config, listener, login)]) - {ANONYMOUS}
 
 
-def _own(config: BrokerConfig, dialer: Dialer) -> list[Principal]:
-    if dialer.own_login is not None:
-        return [Principal(dialer.own_login.username)]
+def _own(config: BrokerConfig, listener: str, login: SaslSettings | None) -> list[Principal]:
+    if login is not None:
+        return [Principal(login.username)]
     from penstock.security.tls.own_user import own_user  # noqa: PLC0415
 
-    name = own_user(config, config.inter_broker_listener)
+    name = own_user(config, listener)
     return [] if name is None else [Principal(name)]

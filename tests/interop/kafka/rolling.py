@@ -159,6 +159,9 @@ class RollingCluster(MixedCluster):
         node.run_tool("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", str(node.config_path))
         return node.start()
 
+    def node(self, number: int) -> KafkaNode | BrokerProcess:
+        return self.kafka[number] if number in self.kafka else self.penstock[number]
+
     def replace(self, old: int, new: int) -> None:
         """Move every replica of one broker to another; topics may come and go meanwhile."""
         while moves := {
@@ -178,10 +181,9 @@ class RollingCluster(MixedCluster):
 
     def remove(self, number: int) -> None:
         """Stop a node that holds nothing, and remove it from the cluster."""
-        node: KafkaNode | BrokerProcess = (
-            self.kafka.pop(number) if number in self.kafka else self.penstock.pop(number)
-        )
-        node.terminate()
+        self.node(number).terminate()
+        self.kafka.pop(number, None)
+        self.penstock.pop(number, None)
         del self.controllers[number]
         self.run_cli("cluster", "remove", str(number), "--force")
 

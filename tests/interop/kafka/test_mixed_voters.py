@@ -9,15 +9,9 @@ import pytest
 from penstock.cli.cluster.state import QuorumState
 from tests.interop.kafka.mixed import kafka_jars
 from tests.interop.kafka.rolling import RollingCluster
-from tests.support.broker import BrokerProcess
-from tests.support.kafka_node import KafkaNode
 
-KAFKA, PENSTOCK = (1, 2), (11, 12)
+PENSTOCK = (11, 12)
 VOTERS = (1, 11, 12)
-
-
-def nodes(cluster: RollingCluster) -> dict[int, KafkaNode | BrokerProcess]:
-    return {**cluster.kafka, **cluster.penstock}
 
 
 def caught_up(quorum: QuorumState) -> bool:
@@ -44,11 +38,11 @@ def test_whichever_node_leads_and_dies_another_takes_over(cluster: RollingCluste
     for turn in range(4):
         leader = cluster.leader
         led.add(leader)
-        nodes(cluster)[leader].kill()
+        cluster.node(leader).kill()
         cluster.await_quorum(lambda quorum, dead=leader: quorum.leader != dead, "another leads")  # type: ignore[misc]
         living = [each for each in VOTERS if each != leader]
         cluster.create_topic(f"after-{turn}", [living])
-        nodes(cluster)[leader].start()
+        cluster.node(leader).start()
         cluster.await_quorum(caught_up, "all have the log")
     assert len(led) > 1
     cluster.await_healthy()
@@ -60,7 +54,7 @@ def test_all_voters_stop_at_once_and_find_each_other_again(cluster: RollingClust
     """A node of Penstock trusts Kafka's before it knows what of its log is committed."""
     cluster.create_topic("kept", [[*VOTERS]])
     cluster.produce("kept", 0, b"before")
-    everyone = list(nodes(cluster).values())
+    everyone = [cluster.node(each) for each in VOTERS]
     for each in everyone:
         each.kill()
     with ThreadPoolExecutor(len(everyone)) as pool:

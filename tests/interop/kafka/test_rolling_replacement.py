@@ -50,38 +50,56 @@ def load(cluster: RollingCluster, tmp_path: Path) -> Iterator[Load]:
         made.close()
 
 
+def replace(cluster: RollingCluster, load: Load, old: int, new: int, journal: Journal) -> None:
+    """Bring the replicas and the vote of one node to another that has become a voter, and end the first."""
+    journal.note(f"{new} is a voter", load)
+    cluster.replace(old, new)
+    journal.note(f"{new} has the replicas of {old}", load)
+    cluster.remove(old)
+    cluster.await_voters(*cluster.controllers)
+    journal.note(f"{old} is gone", load)
+    load.await_progress()
+
+
+def crash(cluster: RollingCluster, load: Load, number: int, journal: Journal) -> None:
+    """Kill a node, and start it again when the clients have gone on without it."""
+    cluster.node(number).kill()
+    load.await_progress()
+    journal.note(f"{number} was killed, and the rest serve", load)
+    cluster.node(number).start()
+    cluster.await_healthy()
+    journal.note(f"{number} is back", load)
+
+
 @pytest.mark.timeout(540)
 def test_kafka_is_replaced_by_penstock_and_penstock_by_kafka_under_load(
     cluster: RollingCluster, load: Load
 ) -> None:
     journal = Journal()
     ports = {number: cluster.kafka[number].port for number in KAFKA}
-    voters = list(KAFKA)
     for old, new in zip(KAFKA, PENSTOCK, strict=True):
         cluster.add_penstock_voter(new)
-        voters.append(new)
-        cluster.await_voters(*voters)
-        journal.note(f"{new} is a voter", load)
-        cluster.replace(old, new)
-        journal.note(f"{new} has the replicas of {old}", load)
-        cluster.remove(old)
-        voters.remove(old)
-        cluster.await_voters(*voters)
-        journal.note(f"{old} is gone", load)
-        load.await_progress()
+        cluster.await_voters(*cluster.controllers)
+        replace(cluster, load, old, new, journal)
     assert cluster.leader in PENSTOCK
     cluster.allow_kafka_nodes()
     for old, new, was in zip(PENSTOCK, BACK, KAFKA, strict=True):
         cluster.add_kafka_voter(new, ports[was])
-        voters.append(new)
-        cluster.await_voters(*voters)
-        journal.note(f"{new} is a voter", load)
-        cluster.replace(old, new)
-        journal.note(f"{new} has the replicas of {old}", load)
-        cluster.remove(old)
-        voters.remove(old)
-        cluster.await_voters(*voters)
-        journal.note(f"{old} is gone", load)
-        load.await_progress()
+        cluster.await_voters(*cluster.controllers)
+        replace(cluster, load, old, new, journal)
+    load.finish()
+    journal.note("every record is there, once and in order", load)
+
+
+@pytest.mark.timeout(540)
+def test_a_node_of_either_kind_dies_half_way_and_nothing_is_lost(cluster: RollingCluster, load: Load) -> None:
+    journal = Journal()
+    for old, new in zip(KAFKA[:2], PENSTOCK[:2], strict=True):
+        cluster.add_penstock_voter(new)
+        cluster.await_voters(*cluster.controllers)
+        replace(cluster, load, old, new, journal)
+        crash(cluster, load, new, journal)
+        crash(cluster, load, KAFKA[2], journal)
+    crash(cluster, load, cluster.leader, journal)
     load.finish()
     journal.note("every record is there, once and in order", load)
