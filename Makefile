@@ -47,10 +47,11 @@ soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then t
 	    tests/protocol/test_messages.py tests/protocol/test_hostile_frames.py tests/protocol/test_against_kio.py \
 	    tests/protocol/test_against_kafka_python.py
 
-sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS and QUORUM_SEEDS for whole brokers and real logs)
+sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS, MIRROR_SEEDS and QUORUM_SEEDS for whole brokers and real logs)
 	$(BIN)/python -m penstock_simulation --level raft --seeds $${SEEDS:-0..2000}
 	$(BIN)/python -m penstock_simulation --level quorum --seeds $${QUORUM_SEEDS:-0..100}
 	$(BIN)/python -m penstock_simulation --level cluster --seeds $${CLUSTER_SEEDS:-0..500}
+	$(BIN)/python -m penstock_simulation --level mirror --seeds $${MIRROR_SEEDS:-0..300}
 
 interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, against the broker and beside our source
 	$(BIN)/python -m tools.setup_spark_connector

@@ -1,25 +1,30 @@
 """Fetch releases of Apache Kafka with Maven for `make interop-kafka`: brokers and tools, into `.peers/kafka-<release>`.
 
-A release that cannot be had is named and left out; its tests then report that they were not run.
+MirrorMaker of the newest release comes too. A release that cannot be had is named and left out; its tests then report
+that they were not run.
 """
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
-from tools.setup_peers import PEERS, pom
+from tools.setup_peers import PEERS, fetch_kafka
 
 RELEASES: Final = ("4.3.1", "4.2.0", "4.1.1", "4.0.1")
 NEWEST: Final = RELEASES[0]
-_TIMEOUT_S: Final = 600
+_SERVER_AND_TOOLS: Final = ("kafka_2.13", "kafka-tools")
+_MIRROR_MAKER: Final = ("connect-mirror", "connect-runtime")
 
 
 def kafka_jars(release: str) -> Path:
     """The directory of a release's jars, which may not be there."""
     return PEERS / f"kafka-{release}"
+
+
+def mirror_maker_jars() -> Path:
+    """The directory of MirrorMaker's jars, which may not be there."""
+    return PEERS / f"mirrormaker-{NEWEST}"
 
 
 def main() -> int:
@@ -28,43 +33,18 @@ def main() -> int:
         return 0
     PEERS.mkdir(exist_ok=True)
     for release in RELEASES:
-        if kafka_jars(release).is_dir():
-            print(f"Apache Kafka {release} is there")
-        elif _fetch(release):
-            print(f"took Apache Kafka {release}")
-        else:
-            print(f"Maven did not give Apache Kafka {release}: its tests will say that they were not run")
+        _get(f"Apache Kafka {release}", release, kafka_jars(release), _SERVER_AND_TOOLS)
+    _get(f"MirrorMaker {NEWEST}", NEWEST, mirror_maker_jars(), _MIRROR_MAKER)
     return 0
 
 
-def _fetch(release: str) -> bool:
-    half_done = PEERS / f"kafka-{release}.part"
-    shutil.rmtree(half_done, ignore_errors=True)
-    project = PEERS / f"kafka-{release}.xml"
-    project.write_text(pom(release, with_tools=True))
-    command = [
-        "mvn",
-        "-q",
-        "-B",
-        "-f",
-        str(project),
-        "dependency:copy-dependencies",
-        "-DincludeScope=runtime",
-    ]
-    try:
-        done = subprocess.run(
-            [*command, f"-DoutputDirectory={half_done}"],
-            env=dict(os.environ),
-            timeout=_TIMEOUT_S,
-            capture_output=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    if done.returncode:
-        return False
-    half_done.rename(kafka_jars(release))
-    return True
+def _get(what: str, release: str, jars: Path, artifacts: tuple[str, ...]) -> None:
+    if jars.is_dir():
+        print(f"{what} is there")
+    elif fetch_kafka(release, jars, artifacts):
+        print(f"took {what}")
+    else:
+        print(f"Maven did not give {what}: its tests will say that they were not run")
 
 
 if __name__ == "__main__":

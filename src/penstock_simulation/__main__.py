@@ -1,7 +1,8 @@
 """Run simulations and print the seeds that fail: `python -m penstock_simulation --seeds 0..2000`.
 
-`--level quorum` runs drivers on real logs over faulty disks, `--level cluster` whole brokers with clients. `--seed N`
-repeats one run with its traceback. Exits with 1 when any run failed.
+`--level quorum` runs drivers on real logs over faulty disks, `--level cluster` whole brokers with clients, and
+`--level mirror` a cluster that mirrors another one. `--seed N` repeats one run with its traceback. Exits with 1 when any
+run failed.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from penstock_simulation.broker import run_simulated
 from penstock_simulation.cluster.world import run_cluster
 from penstock_simulation.loop import SimulatedLoop
+from penstock_simulation.mirror import run_mirror
 from penstock_simulation.raft.quorum import SimulatedQuorum
 from penstock_simulation.raft.world import RaftWorld
 
@@ -61,10 +63,17 @@ def run_brokers(seed: int) -> Summary:
     )
 
 
+def run_mirrored(seed: int) -> Summary:
+    """Run a mirror between two clusters of whole brokers."""
+    mirror = run_mirror(seed)
+    return mirror.counts["batches"], f"is_forced={mirror.is_forced} {dict(mirror.counts)}"
+
+
 LEVELS: Mapping[str, Callable[[int], Summary]] = {
     "raft": run_raft,
     "quorum": run_quorum,
     "cluster": run_brokers,
+    "mirror": run_mirrored,
 }
 
 

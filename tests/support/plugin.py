@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.broker import BrokerProcess
 from tools.setup_interop import JAVA_CLIENT
-from tools.setup_kafka import NEWEST, kafka_jars
+from tools.setup_kafka import NEWEST, kafka_jars, mirror_maker_jars
 from tools.setup_spark_connector import connector_jars
 
 # A tool that `tools/setup_*.py` could not install, and the command to install it.
@@ -52,6 +52,14 @@ def require_java_client() -> str:
 def require_kafka(release: str = NEWEST) -> Path:
     """The jars of a release of Apache Kafka; like `require_tool` where Maven could not fetch them."""
     jars = kafka_jars(release)
+    if not jars.is_dir() or shutil.which("java") is None:
+        pytest.skip(_MISSING.format(tool="kafka", command=INSTALL_COMMANDS["kafka"]))
+    return jars
+
+
+def require_mirror_maker() -> Path:
+    """The jars of MirrorMaker; like `require_tool` where Maven could not fetch them."""
+    jars = mirror_maker_jars()
     if not jars.is_dir() or shutil.which("java") is None:
         pytest.skip(_MISSING.format(tool="kafka", command=INSTALL_COMMANDS["kafka"]))
     return jars

@@ -1,7 +1,5 @@
 """A cluster of Kafka nodes and Penstock nodes as real processes on loopback, and what an operator does with it."""
 
-import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -243,7 +241,3 @@ def segment_bytes(directory: Path) -> bytes:
     while int.from_bytes(content[end + 8 : end + 12], "big"):
         end += 12 + int.from_bytes(content[end + 8 : end + 12], "big")
     return content[:end]
-
-
-def kafka_jars() -> Path:
-    return Path(os.environ.get("KAFKA_JARS", str(Path(sys.prefix).parent / ".peers" / "kafka")))

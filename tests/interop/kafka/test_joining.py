@@ -7,8 +7,9 @@ import pytest
 
 from penstock.cli.cluster.state import ClusterState
 from tests.cli.conftest import run_command
-from tests.interop.kafka.mixed import MixedCluster, kafka_jars, segment_bytes
+from tests.interop.kafka.mixed import MixedCluster, segment_bytes
 from tests.support.broker import BrokerFailed, BrokerProcess
+from tests.support.plugin import require_kafka
 
 ONE_REPLICA = {
     "offsets.topic.replication.factor": "1",
@@ -23,7 +24,7 @@ ONE_REPLICA = {
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedCluster]:
     """One Kafka node, with a dynamic quorum, and Penstock's node 11."""
-    cluster = MixedCluster(tmp_path_factory.mktemp("cluster"), kafka_jars(), 1, settings=ONE_REPLICA)
+    cluster = MixedCluster(tmp_path_factory.mktemp("cluster"), require_kafka(), 1, settings=ONE_REPLICA)
     try:
         cluster.start_kafka()
         cluster.add_penstock(11)
@@ -100,7 +101,7 @@ def test_a_second_node_of_penstock_needs_the_token_of_the_first(
 
 def test_a_broker_follows_a_static_quorum_and_survives_crashes(tmp_path: Path) -> None:
     """kraft.version 0: the voters are in the settings only."""
-    cluster = MixedCluster(tmp_path, kafka_jars(), 1, has_static_voters=True, settings=ONE_REPLICA)
+    cluster = MixedCluster(tmp_path, require_kafka(), 1, has_static_voters=True, settings=ONE_REPLICA)
     try:
         cluster.start_kafka()
         node = cluster.add_penstock(11)

@@ -1,11 +1,8 @@
 """A mirror of Apache Kafka: every codec, transactions, compaction, retention, groups, ACLs, and faults under load."""
 
-import os
-import sys
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +25,7 @@ from tests.mirror.stage import Operator, Reader, await_value, eventually
 from tests.mirror.test_mirror_between_clusters import QUICK
 from tests.mirror.test_mirror_under_faults import PARTITIONS, Traffic
 from tests.support.kafka_node import KafkaNode
+from tests.support.plugin import require_kafka
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _CLEAN_SOON = {
@@ -38,13 +36,9 @@ _CLEAN_SOON = {
 }
 
 
-def kafka_jars() -> Path:
-    return Path(os.environ.get("KAFKA_JARS", str(Path(sys.prefix).parent / ".peers" / "kafka")))
-
-
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
-    node = KafkaNode(tmp_path_factory.mktemp("kafka"), kafka_jars(), settings=_CLEAN_SOON)
+    node = KafkaNode(tmp_path_factory.mktemp("kafka"), require_kafka(), settings=_CLEAN_SOON)
     node.format()
     node.start()
     try:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.cluster.state import QuorumState
-from tests.interop.kafka.mixed import kafka_jars
 from tests.interop.kafka.rolling import RollingCluster
+from tests.support.plugin import require_kafka
 
 PENSTOCK = (11, 12)
 VOTERS = (1, 11, 12)
@@ -21,7 +21,7 @@ def caught_up(quorum: QuorumState) -> bool:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[RollingCluster]:
     """Node 1 is Kafka's and began the cluster; 11 and 12 are Penstock's and have become voters."""
-    made = RollingCluster(tmp_path, kafka_jars(), 1, settings={"min.insync.replicas": "1"})
+    made = RollingCluster(tmp_path, require_kafka(), 1, settings={"min.insync.replicas": "1"})
     try:
         made.start_kafka()
         for number in PENSTOCK:

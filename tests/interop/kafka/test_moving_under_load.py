@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.interop.kafka.load import COPIES, LOAD, Load
-from tests.interop.kafka.mixed import MixedCluster, kafka_jars, segment_bytes
+from tests.interop.kafka.mixed import MixedCluster, segment_bytes
+from tests.support.plugin import require_kafka
 
 KAFKA, PENSTOCK = (1, 2, 3), (11, 12, 13)
 PARTITIONS = 6
@@ -17,7 +18,7 @@ def rotated(nodes: tuple[int, ...], by: int) -> list[int]:
 
 @pytest.mark.timeout(900)
 def test_partitions_move_from_kafka_to_penstock_and_back_while_clients_use_them(tmp_path: Path) -> None:
-    cluster = MixedCluster(tmp_path, kafka_jars())
+    cluster = MixedCluster(tmp_path, require_kafka())
     load = None
     try:
         cluster.start_kafka()

@@ -20,8 +20,9 @@ from penstock.cli.cluster.state import ClusterState, PartitionState
 from penstock.cluster.metadata import replay
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.records import decode_batches
-from tests.interop.kafka.mixed import kafka_jars, segment_bytes
+from tests.interop.kafka.mixed import segment_bytes
 from tests.interop.kafka.rolling import RollingCluster
+from tests.support.plugin import require_kafka
 
 PENSTOCK, KAFKA, LATE = 1, 2, 3
 TWO_REPLICAS = {
@@ -40,7 +41,7 @@ _PROBLEM = re.compile(r" (ERROR|FATAL) .*(Metadata|Snapshot|Raft|QuorumControlle
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RollingCluster]:
     """A node of Penstock that is the only voter, and a broker of Kafka with two log directories."""
     directory = tmp_path_factory.mktemp("cluster")
-    made = RollingCluster(directory, kafka_jars(), 0, settings=TWO_REPLICAS)
+    made = RollingCluster(directory, require_kafka(), 0, settings=TWO_REPLICAS)
     try:
         made.found(PENSTOCK)
         made.add_kafka_broker(KAFKA, **{"log.dirs": f"{directory}/disk-a,{directory}/disk-b"})

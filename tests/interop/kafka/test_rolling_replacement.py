@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.interop.kafka.load import COPIES, LOAD, Load
-from tests.interop.kafka.mixed import kafka_jars
 from tests.interop.kafka.rolling import RollingCluster
+from tests.support.plugin import require_kafka
 
 KAFKA, PENSTOCK, BACK = (1, 2, 3), (11, 12, 13), (21, 22, 23)
 PARTITIONS = 6
@@ -28,7 +28,7 @@ class Journal:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[RollingCluster]:
-    made = RollingCluster(tmp_path, kafka_jars())
+    made = RollingCluster(tmp_path, require_kafka())
     try:
         yield made
     finally:

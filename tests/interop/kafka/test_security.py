@@ -13,9 +13,10 @@ from penstock.protocol.messages import create_acls, fetch
 from penstock.security.acl import PermissionType
 from penstock.security.operations import Operation
 from penstock.security.resources import PatternType, ResourceType
-from tests.interop.kafka.mixed import MixedCluster, kafka_jars, segment_bytes
+from tests.interop.kafka.mixed import MixedCluster, segment_bytes
 from tests.interop.kafka.test_joining import ONE_REPLICA
 from tests.support.certificates import Certificate, authority
+from tests.support.plugin import require_kafka
 
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -112,7 +113,7 @@ def test_brokers_trust_each_other_by_the_rules_of_kafka(tmp_path: Path, kind: st
     nodes, clients = of_sasl(tmp_path) if kind == "sasl" else of_tls(tmp_path)
     alice = "User:alice" if kind == "sasl" else "User:CN=alice"
     settings = {**ONE_REPLICA, **AUTHORIZER, **nodes}
-    cluster = MixedCluster(tmp_path, kafka_jars(), 1, settings=settings, client_settings=clients["broker"])
+    cluster = MixedCluster(tmp_path, require_kafka(), 1, settings=settings, client_settings=clients["broker"])
     try:
         cluster.start_kafka()
         cluster.add_penstock(11)

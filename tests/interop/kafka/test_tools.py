@@ -9,8 +9,9 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.cli.conftest import run_command
-from tests.interop.kafka.mixed import MixedCluster, kafka_jars
+from tests.interop.kafka.mixed import MixedCluster
 from tests.interop.kafka.test_joining import ONE_REPLICA
+from tests.support.plugin import require_kafka
 
 KINDS = ("kafka", "penstock")
 SMALL_SNAPSHOTS = {
@@ -26,7 +27,9 @@ TRANSACTIONS = 4
 class Stage:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.cluster = MixedCluster(directory, kafka_jars(), 1, settings={**ONE_REPLICA, **SMALL_SNAPSHOTS})
+        self.cluster = MixedCluster(
+            directory, require_kafka(), 1, settings={**ONE_REPLICA, **SMALL_SNAPSHOTS}
+        )
 
     def address(self, kind: str) -> str:
         return self.cluster.kafka[1].bootstrap if kind == "kafka" else self.cluster.penstock[11].bootstrap
