@@ -14,7 +14,7 @@ from penstock.storage.files import RealFileSystem
 from tests.interop.kafka.content import Contents, Writer, assert_same, read
 from tests.interop.kafka.record_directory import ARCHIVE, CONTENTS
 
-_SETTINGS = {
+_SETTINGS: dict[str, str | int | float | bool] = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
     "super.users": "User:ANONYMOUS",

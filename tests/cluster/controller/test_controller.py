@@ -17,7 +17,7 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.live import LiveConfig
 from penstock.config.settings import network
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.metadata_records import BeginTransactionRecord, TopicRecord
+from penstock.protocol.messages.metadata_records import BeginTransactionRecord, MetadataRecord, TopicRecord
 from tests.cluster.support import MemorySink, metadata_log, registration, start
 
 
@@ -193,7 +193,10 @@ def test_a_metadata_transaction_that_another_controller_left_open_is_aborted_bef
     None
 ):
     async def scenario(controller: Controller, sink: MemorySink) -> None:
-        left_open = [BeginTransactionRecord(name="n"), TopicRecord(name="half", topic_id=b"h" * 16)]
+        left_open: list[MetadataRecord] = [
+            BeginTransactionRecord(name="n"),
+            TopicRecord(name="half", topic_id=b"h" * 16),
+        ]
         await sink.append(encode_batch(left_open, 0, 30))
         await controller.create_topics([NewTopic(name="t")])
         assert list(controller.image.topics) == ["t"]
