@@ -96,7 +96,7 @@ class Writer:
 
     def write(self, *, changes_min_isr: bool = True) -> None:
         """Write everything; only to a broker that compacts soon (`log.cleaner.backoff.ms`)."""
-        self._create_topics()
+        self.create_topics()
         for codec in CODECS:
             self.produce(f"codec-{codec}", codec, 0, 40)
         self._compacted(0)
@@ -135,7 +135,7 @@ class Writer:
 
     # -- topics and records
 
-    def _create_topics(self) -> None:
+    def create_topics(self) -> None:
         compact = {
             "cleanup.policy": "compact",
             "segment.bytes": "1048576",
@@ -223,6 +223,10 @@ class Writer:
         group = self._group_metadata("transactional-group")
         producer.send_offsets_to_transaction([TopicPartition("codec-gzip", 1, 3)], group)
         self._kept_open.append(producer)
+
+    def commit_open_transaction(self) -> None:
+        """Commit with the producer that has begun it, on whichever broker serves its address by now."""
+        self._kept_open.pop().commit_transaction(_WAIT_S)
 
     def _begin(self, transactional_id: str, value: bytes) -> Producer:
         producer = Producer(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import confluent_kafka
 import pytest
 
 from tests.interop.kafka.content import Contents, Writer, assert_same, read
@@ -28,22 +29,22 @@ class Handover:
             directory, config=self.kafka.config_path, port=self.kafka.port, host="localhost"
         )
         self._has_share_groups = release >= _FIRST_WITH_SHARE_GROUPS
-        self._writer = Writer(self.kafka.bootstrap, has_share_groups=self._has_share_groups)
+        self.writer = Writer(self.kafka.bootstrap, has_share_groups=self._has_share_groups)
         self._has_default_min_isr = not release.startswith("4.1")  # 4.1 cannot restart with a changed one
 
     def write(self) -> Contents:
-        self._writer.write(changes_min_isr=self._has_default_min_isr)
+        self.writer.write(changes_min_isr=self._has_default_min_isr)
         return self.read()
 
     def extend(self, step: int) -> Contents:
-        self._writer.extend(step)
+        self.writer.extend(step)
         return self.read()
 
     def produce(self) -> None:
-        self._writer.produce("journaled", "none", 0, 10)
+        self.writer.produce("journaled", "none", 0, 10)
 
-    def read(self) -> Contents:
-        return read(self.kafka.bootstrap, has_share_groups=self._has_share_groups)
+    def read(self, *, has_share_groups: bool = True) -> Contents:
+        return read(self.kafka.bootstrap, has_share_groups=self._has_share_groups and has_share_groups)
 
     def dump(self) -> dict[str, str]:
         """What Kafka's DumpLogSegments says about each segment, without the places of batches in their files."""
@@ -64,7 +65,7 @@ class Handover:
             self.penstock.terminate()
 
     def end(self) -> None:
-        self._writer.close()
+        self.writer.close()
         if self.kafka.is_running:
             self.kafka.kill()
         if self.penstock.is_running:
@@ -184,3 +185,52 @@ def test_kills_during_the_first_starts_on_kafkas_directory_lose_nothing(handover
     handover.kafka.terminate()
     handover.penstock.start()
     assert_same(contents, handover.read(), lost_starts=True)
+
+
+@pytest.mark.parametrize("handover", [("4.3.1", "dynamic voters")], indirect=True)
+def test_clients_that_stay_connected_go_on_in_their_transaction_and_their_sequence(
+    handover: Handover,
+) -> None:
+    handover.kafka.format()
+    handover.kafka.start()
+    writer = handover.writer
+    steady = confluent_kafka.Producer(
+        {"bootstrap.servers": handover.kafka.bootstrap, "enable.idempotence": True}
+    )
+    expected = 0
+
+    def produce() -> None:
+        nonlocal expected
+        for _ in range(10):
+            steady.produce("steady", value=b"%d" % expected)
+            expected += 1
+        assert steady.flush(60) == 0
+
+    writer.create_topics()
+    produce()
+    writer.keep_transaction_open()
+    handover.kafka.terminate()
+    handover.penstock.start()
+    produce()
+    writer.commit_open_transaction()
+    writer.keep_transaction_open()
+    handover.penstock.terminate()
+    handover.kafka.start()
+    produce()
+    writer.commit_open_transaction()
+    writer.keep_transaction_open()
+    handover.kafka.kill()
+    handover.penstock.start()
+    produce()
+    writer.commit_open_transaction()
+
+    contents = handover.read(has_share_groups=False)
+    assert [each.value for each in contents.partitions["steady-0"].records] == [
+        b"%d" % n for n in range(expected)
+    ]
+    for number in (0, 1):
+        partition = contents.partitions[f"transactions-{number}"]
+        assert partition.committed_offsets == tuple(each.offset for each in partition.records)
+        assert len(partition.records) == 9
+    assert contents.transactions["open"][0] == "CompleteCommit"
+    assert contents.group_offsets["transactional-group"] == {"codec-gzip-1": (3, None)}
