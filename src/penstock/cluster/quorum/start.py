@@ -73,7 +73,7 @@ async def start_quorum(
     _check_present(store, stored)
     me = ReplicaKey(store.node_id, store.directory_id)
     here = tuple(Address(each.name, each.host, each.port) for each in endpoints)
-    is_joining = await _is_joining(stored, me, has_members=members is not None)
+    is_joining = await _is_joining(stored, me, members)
     if stored.end_offset == 0 and not is_joining and (others := other_voters(config)):
         log.warning(
             "Ignored controller.quorum.voters (%s): a node with an empty data directory starts a new cluster. Start "
@@ -105,10 +105,15 @@ def _bootstrap(members: Members | None) -> tuple[Address, ...]:
     return tuple(Address(members.listener, host, port) for host, port in members.addresses)
 
 
-async def _is_joining(stored: StoredRaftLog, me: ReplicaKey, *, has_members: bool) -> bool:
-    """Whether this node is not the first voter of its log."""
+async def _is_joining(stored: StoredRaftLog, me: ReplicaKey, members: Members | None) -> bool:
+    """Whether this node is not the first voter of its log.
+
+    The log of a static quorum of Kafka names no voters, and its first records may be deleted.
+    """
+    if members is not None and members.are_controllers:
+        return True
     if stored.end_offset == 0:
-        return has_members
+        return members is not None
     founder = await stored.founder()
     return founder is not None and founder != me.node_id
 
