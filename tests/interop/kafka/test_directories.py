@@ -95,6 +95,7 @@ def handover(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Handove
         (("4.0.1", "static voters"), "SIGKILL", "SIGKILL"),
     ],
     indirect=["handover"],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else value,
 )
 def test_a_directory_goes_from_kafka_to_penstock_to_kafka_to_penstock(
     handover: Handover, kafka_stop: str, penstock_stop: str
