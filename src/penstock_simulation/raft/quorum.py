@@ -123,7 +123,7 @@ class Machine:
         self.disk = self.disk.crash(self.quorum.random.choice(list(Keep)))
         self.quorum.loop.power_off(self.name)
 
-    async def ask(self, to: int, addresses: tuple[Address, ...], request: Request) -> Response:
+    async def ask(self, to: int, addresses: tuple[Address, ...], request: Request) -> Response:  # noqa: ARG002
         """Send a request, and get its answer, as bytes through the network; see `Peers`."""
         network = self.quorum.loop.network
         target = self.quorum.machines[to - 1]
@@ -145,7 +145,7 @@ class Machine:
             raise ConnectionResetError(104, "cut")
         await self._travel(target.name, self.name)
         data = encoded if isinstance(encoded, bytes) else b"".join(bytes(each) for each in encoded)
-        return wire.decode_response(request, codec.decode_response(data, api.version), addresses[0].name)
+        return wire.decode_response(request, codec.decode_response(data, api.version), "PLAINTEXT")
 
     async def _travel(self, source: str, target: str) -> None:
         network = self.quorum.loop.network
