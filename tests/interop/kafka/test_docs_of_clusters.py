@@ -22,7 +22,9 @@ def translated(text: str, here: Mapping[str, str]) -> str:
 def run(command: str) -> str:
     program, *arguments = re.sub(r"\s+#.*", "", command).split()
     assert program == "penstock"
-    return run_command(*arguments).stdout
+    done = run_command(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_the_commands_of_the_section_on_clusters_run_one_after_the_other(tmp_path: Path) -> None:
