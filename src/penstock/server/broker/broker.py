@@ -373,8 +373,8 @@ class Broker:
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
         self._cleanup.push_async_callback(self._retire, parts)
         secret, is_alone = parts.services.secret, parts.quorum.is_alone
-        if self._joins_controllers:
-            return  # see `SecretAgreement`
+        if self._agrees_on_secret(parts):
+            return
         if secret.value is None and (is_alone or parts.dialer.proves_secret):
             create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
 
@@ -394,10 +394,14 @@ class Broker:
     def _joins_controllers(self) -> bool:
         return self._members is not None and self._members.are_controllers
 
+    def _agrees_on_secret(self, parts: Parts) -> bool:
+        """Whether the cluster may have no secret yet: it has nodes of Kafka, and this one may have been Kafka's."""
+        return self._joins_controllers or (parts.mixed.is_mixed and not parts.quorum.is_alone)
+
     def _secret_agreement(self, parts: Parts) -> SecretAgreement | None:
         """None where the secret is known from the start, or brokers need none."""
         secret = parts.services.secret
-        if not (self._joins_controllers and parts.dialer.proves_secret):
+        if not (self._agrees_on_secret(parts) and parts.dialer.proves_secret):
             return None
         return SecretAgreement(
             parts.store.node_id,
