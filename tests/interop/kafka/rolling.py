@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
 from penstock.cli.cluster.state import QuorumState, read_quorum
 from penstock.cli.connect.requests import RequestClient
 from penstock.cli.errors import CommandError
@@ -187,13 +189,42 @@ class RollingCluster(MixedCluster):
         del self.controllers[number]
         self.run_cli("cluster", "remove", str(number), "--force")
 
+    def values(self, topic: str, partition: int) -> list[bytes]:
+        """The values of all records of a partition."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "reader",
+                "enable.partition.eof": True,
+                "log_level": 0,
+            }
+        )
+        found: list[bytes] = []
+        try:
+            consumer.assign([TopicPartition(topic, partition, 0)])
+            deadline = time.monotonic() + WAIT_S
+            while time.monotonic() < deadline:
+                for message in consumer.consume(1000, _POLL_S):
+                    if message.error() is None:
+                        found.append(message.value())
+                    elif message.error().code() == KafkaError._PARTITION_EOF:
+                        return found
+        finally:
+            consumer.close()
+        raise AssertionError(f"{topic}-{partition} could not be read to its end: {found}")
+
     def allow_kafka_nodes(self, *, is_allowed: bool = True) -> None:
         """Let nodes of Kafka join a cluster that has none."""
-        setting = incremental_alter_configs.AlterableConfig(
-            name="penstock.allow.kafka.nodes", value=str(is_allowed).lower()
-        )
+        value = str(is_allowed).lower()
+        self._change(ResourceType.BROKER, "", "penstock.allow.kafka.nodes", value)
+
+    def change_topic(self, topic: str, name: str, value: str) -> None:
+        self._change(ResourceType.TOPIC, topic, name, value)
+
+    def _change(self, kind: ResourceType, resource_name: str, name: str, value: str) -> None:
+        setting = incremental_alter_configs.AlterableConfig(name=name, value=value)
         resource = incremental_alter_configs.AlterConfigsResource(
-            resource_type=ResourceType.BROKER, resource_name="", configs=[setting]
+            resource_type=kind, resource_name=resource_name, configs=[setting]
         )
         with RequestClient(self.bootstrap) as client:
             answer = client.ask(

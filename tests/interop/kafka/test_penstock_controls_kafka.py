@@ -186,6 +186,8 @@ def test_a_broker_that_crashes_is_fenced_and_takes_part_again(cluster: RollingCl
 
 def test_kafka_loads_the_snapshots_of_penstock(cluster: RollingCluster) -> None:
     """A node that joins late gets a snapshot first, and has the same metadata."""
+    cluster.create_topic("unsynced", [[PENSTOCK]], flush_messages="1000")
+    cluster.change_topic("unsynced", "flush.messages", "1")  # a record of our own kind is written then
     for number in range(40):
         cluster.create_topic(f"many-{number}", [[PENSTOCK], [KAFKA]], retention_ms=str(1000 + number))
     log = cluster.penstock[PENSTOCK].data_dir / "__cluster_metadata-0"
