@@ -52,6 +52,8 @@ class Forger:
             62: self._broker_registration,
             63: self._broker_heartbeat,
             67: self._allocate_producer_ids,
+            70: self._controller_registration,
+            73: self._assign_replicas_to_dirs,
             82: self._update_raft_voter,
             83: lambda: self._share_state(state_epoch=self._epoch(0), start_offset=self._offset()),
             84: lambda: self._share_state(leader_epoch=self._epoch(0)),
@@ -217,6 +219,28 @@ class Forger:
     def _allocate_producer_ids(self) -> Fields:
         node_id = self._node_id()
         return {"broker_id": node_id, "broker_epoch": self._broker_epoch(node_id)}
+
+    def _controller_registration(self) -> Fields:
+        return {
+            "controller_id": self._node_id(),
+            "incarnation_id": self._random.randbytes(16),
+            "listeners": [{**_ENDPOINT, "security_protocol": 0}],
+            "features": [
+                {"name": "metadata.version", "min_supported_version": 1, "max_supported_version": 30}
+            ],
+        }
+
+    def _assign_replicas_to_dirs(self) -> Fields:
+        """Report the directory of a leader's replica as failed."""
+        name, number = self._partition()
+        known = self._image.partition(name, number)
+        leader = self._node_id() if known is None else known.leader
+        topics = [{"topic_id": self._topic_id(name), "partitions": [{"partition_index": number}]}]
+        return {
+            "broker_id": leader,
+            "broker_epoch": self._broker_epoch(leader),
+            "directories": [{"id": self._random.randbytes(16), "topics": topics}],
+        }
 
     def _alter_partition(self) -> Fields:
         name, number = self._partition()

@@ -70,6 +70,7 @@ class HostileNode:
         image = services.controller.image
         known = {
             "brokers": image.brokers,
+            "registered controllers": image.controllers,
             "voters": services.quorum.driver.node.voters.ids,
             "controllers": self._history.metadata.leaders.values(),
         }
