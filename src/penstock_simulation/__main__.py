@@ -1,8 +1,8 @@
 """Run simulations and print the seeds that fail: `python -m penstock_simulation --seeds 0..2000`.
 
 `--level quorum` runs drivers on real logs over faulty disks, `--level cluster` whole brokers with clients, and
-`--level mirror` a cluster that mirrors another one. `--seed N` repeats one run with its traceback. Exits with 1
-when any run failed.
+`--level mirror` a cluster that mirrors another one. `--seed N` repeats one run with its traceback. Exits with 1 when
+any run failed.
 """
 
 import argparse

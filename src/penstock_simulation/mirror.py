@@ -7,6 +7,7 @@ mirror is promoted, in some runs while the source still writes, and must hold wh
 
 import asyncio
 import logging
+import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -196,21 +197,21 @@ class SimulatedMirror:
     # -- faults -------------------------------------------------------------------------------------------
 
     async def _inject(self) -> None:
-        network, random = self._loop.network, self._random
-        fault = random.choice(("end target", "end target", "end source", "cut source", "cut target"))
+        network, drawn = self._loop.network, self._random
+        fault = drawn.choice(("end target", "end target", "end source", "cut source", "cut target"))
         self.counts[fault] += 1
         if fault == "cut source":
-            cut = random.sample(self.targets, random.randint(1, 3))
+            cut = drawn.sample(self.targets, drawn.randint(1, 3))
             network.isolate([self.source.name], [each.name for each in cut])
         elif fault == "cut target":
             network.clear_faults()
-            one = random.choice(self.targets)
+            one = drawn.choice(self.targets)
             network.isolate([one.name], [each.name for each in self.targets if each is not one])
         else:
-            machine = self.source if fault == "end source" else random.choice(self.targets)
+            machine = self.source if fault == "end source" else drawn.choice(self.targets)
             if machine.broker is not None and machine.is_serving:
-                await machine.end(random.choice(list(Ending)))
-                machine.start_later(random.uniform(0, 2))
+                await machine.end(drawn.choice(list(Ending)))
+                machine.start_later(drawn.uniform(0, 2))
 
     # -- checks -------------------------------------------------------------------------------------------
 
@@ -281,7 +282,10 @@ class SimulatedMirror:
         for number in range(PARTITIONS):
             outcome = await self.here.produce(TOPIC, number, [NewRecord(value=b"here")])
             if outcome[0].offset < 0:
-                raise Violation("liveness", f"{TOPIC}-{number} takes no records after the promotion")
+                refusal = f"{outcome[0].error.name} {outcome[0].message or ''}"
+                raise Violation(
+                    "liveness", f"{TOPIC}-{number} takes no records after the promotion: {refusal}"
+                )
         await self._until(self._agree, "the replicas of the mirror agree")
 
     def _agree(self) -> bool:
@@ -311,6 +315,7 @@ def run_mirror(seed: int) -> SimulatedMirror:
 
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
+    random.seed(seed)  # the back-off of clients draws from the module's own
     try:
         mirror, _ = run_simulated(seed, run, plan.conditions_of(seed))
     finally:

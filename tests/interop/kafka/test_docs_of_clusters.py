@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.cli.conftest import run_command
-from tests.interop.kafka.mixed import MixedCluster, kafka_jars
+from tests.interop.kafka.mixed import MixedCluster
 from tests.interop.kafka.test_joining import ONE_REPLICA
 from tests.support.broker import BrokerProcess, free_port
 from tests.support.kafka_node import CLUSTER_ID, KafkaNode
+from tests.support.plugin import require_kafka
 
 PAGE = Path(__file__).parents[3] / "docs" / "moving-from-kafka.md"
 
@@ -32,7 +33,7 @@ def test_the_commands_of_the_section_on_clusters_run_one_after_the_other(tmp_pat
     section = PAGE.read_text(encoding="utf-8").partition("\n## Clusters: replace brokers one by one\n")[2]
     (properties,) = re.findall(r"```properties\n(.*?)```", section, re.DOTALL)
     add, token, move, remove = re.findall(r"```\n(penstock .*?)\n```", section, re.DOTALL)
-    cluster = MixedCluster(tmp_path, kafka_jars(), 2, settings=ONE_REPLICA)
+    cluster = MixedCluster(tmp_path, require_kafka(), 2, settings=ONE_REPLICA)
     replaced, controller = cluster.kafka[1], cluster.kafka[2]
     servers = f"localhost:{controller.controller_port}"
     made: list[BrokerProcess] = []

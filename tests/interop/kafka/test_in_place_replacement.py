@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.kafka.mixed import kafka_jars
 from tests.interop.kafka.rolling import RollingCluster
 from tests.support.broker import BrokerProcess
+from tests.support.plugin import require_kafka
 
 NODES = (1, 2, 3)
 
@@ -21,7 +21,7 @@ def check(cluster: RollingCluster, event: str) -> None:
 
 @pytest.mark.timeout(400)
 def test_each_node_of_kafka_becomes_one_of_penstock_and_of_kafka_again_where_it_is(tmp_path: Path) -> None:
-    cluster = RollingCluster(tmp_path, kafka_jars(), 3)
+    cluster = RollingCluster(tmp_path, require_kafka(), 3)
     try:
         cluster.start_kafka()
         cluster.create_topic("kept", [[1, 2, 3], [2, 3, 1], [3, 1, 2]])
