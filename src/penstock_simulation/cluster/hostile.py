@@ -1,7 +1,7 @@
 """A node outside the cluster, without its secret: it sends requests that only brokers may send."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 from penstock_simulation.cluster.clients.client import Client, NoAnswer
@@ -68,7 +68,7 @@ class HostileNode:
             return
         services, checker = machine.broker.services, self._history.strangers
         image = services.controller.image
-        known = {
+        known: Mapping[str, Iterable[int]] = {
             "brokers": image.brokers,
             "registered controllers": image.controllers,
             "voters": services.quorum.driver.node.voters.ids,
