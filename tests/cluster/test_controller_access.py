@@ -92,7 +92,6 @@ class Network:
 class View:
     def __init__(self) -> None:
         self.is_active = False
-        self.voter_ids = (1, 2)
         self.leader: Endpoint | None = endpoint(1)
         self.voter_ids = (1, 2)
 
