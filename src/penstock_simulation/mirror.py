@@ -75,6 +75,7 @@ class SimulatedMirror:
         await self._until(lambda: all(each.is_serving for each in self._machines), "every node serves")
         if self.is_forced:
             await self._promote("forcing")
+            await self._until(self._agree, "the replicas of the mirror agree")
             self._check_promoted()
         self._is_writing = False
         await asyncio.gather(*writing)

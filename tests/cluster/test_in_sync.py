@@ -166,3 +166,13 @@ def test_an_older_decision_of_the_controller_changes_nothing() -> None:
     assert 4 in followers
     assert 3 not in followers
     assert len(followers) == 2
+
+
+def test_a_follower_has_ended_at_an_offset_when_it_has_fetched_there_since() -> None:
+    followers = led(isr=(1, 2))
+    followers.fetched(2, 50, 10, 10, 5)
+    assert followers.have_ended_at(10, 4)
+    assert not followers.have_ended_at(10, 5), "it may have got more records with the answer"
+    assert not followers.have_ended_at(9, 4)
+    followers.fetched(2, 50, 9, 9, 6)
+    assert followers.have_ended_at(9, 5), "the other one is not in sync"

@@ -112,6 +112,14 @@ class Followers:
         follower.asked_ms = now_ms
         follower.leader_end_when_asked = leader_end
 
+    def have_ended_at(self, offset: int, since_ms: float) -> bool:
+        """Whether every in-sync follower has fetched at `offset` since then: its log ends there too."""
+        return all(
+            each.end_offset == offset and each.asked_ms > since_ms
+            for broker_id, each in self._followers.items()
+            if broker_id in self._in_sync
+        )
+
     def may_commit(self, min_isr: int) -> bool:
         """Whether the in-sync set that the controller last decided on is large enough to commit."""
         return self._partition.may_commit(min_isr)

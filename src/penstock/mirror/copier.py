@@ -336,8 +336,7 @@ class MirrorCopier:
             leader_epoch=tracked.leader_epoch,
             end_offset=own.log_end_offset,
             source_offset=tracked.source_offset,
-            is_ready=is_ready
-            and (self._mirror.state is not MirrorState.FORCING or tracked.truncated_from >= 0),
+            is_ready=is_ready and (self._mirror.state is not MirrorState.FORCING or tracked.has_dropped),
             is_same=tracked.source_offset >= 0 and not tracked.trouble,
             truncated_from=tracked.truncated_from,
             trouble=tracked.trouble or self.error,

@@ -23,6 +23,8 @@ class SourceDiverged(LogError):
 
 class MirroredPartition(FollowedPartition):
     __slots__ = (
+        "_dropped_ms",
+        "has_dropped",
         "is_frozen",
         "may_truncate",
         "source_offset",
@@ -46,6 +48,9 @@ class MirroredPartition(FollowedPartition):
         self.target: int | None = None
         """The offset that a promotion waits for."""
         self.truncated_from = -1
+        self.has_dropped = False
+        """Whether it has no open transaction, on no in-sync replica."""
+        self._dropped_ms = replica.deps.clock.monotonic_ms()
 
     @property
     def lag(self) -> int | None:
@@ -116,18 +121,28 @@ class MirroredPartition(FollowedPartition):
     async def start_inside(self, base_offset: int) -> None:
         await super().start_over(base_offset)
 
-    async def drop_open_transactions(self) -> bool:
-        """Truncate to the last stable offset, for a forced promotion. Returns whether this is done and committed."""
+    async def drop_open_transactions(self) -> None:
+        """Truncate to the last stable offset, for a forced promotion.
+
+        It is complete when the in-sync followers have truncated too: one of them may lead next, and would keep the
+        open transactions for ever.
+        """
         replica = self.replica
         end_offset = replica.log.log_end_offset
         if replica.high_watermark < end_offset:  # an end of a transaction counts once it is committed
             self.is_frozen = True
-            return False
+            return
         self.is_frozen = False
         if self.truncated_from < 0:
             self.truncated_from = end_offset
         unstable = replica.log.first_unstable_offset
         if unstable is not None and unstable < end_offset:
             await super().truncate(unstable)
+            self._dropped_ms = replica.deps.clock.monotonic_ms()
         self.is_frozen = True
-        return True
+        end_offset, followers = replica.log.log_end_offset, replica.followers
+        self.has_dropped = (
+            self.truncated_from <= end_offset
+            or followers is None
+            or followers.have_ended_at(end_offset, self._dropped_ms)
+        )
