@@ -233,8 +233,8 @@ class SimulatedMirror:
 
     def _state(self) -> MirrorState | None:
         images = [each.image for each in self.targets if each.image is not None]
-        newest = max(images, key=lambda each: each.offset, default=None)
-        mirror = None if newest is None else newest.mirror(_MIRROR)
+        oldest = min(images, key=lambda each: each.offset, default=None)  # the last node to apply it
+        mirror = None if oldest is None else oldest.mirror(_MIRROR)
         return None if mirror is None else mirror.state
 
     def _replicas(self, number: int) -> dict[str, Replica]:

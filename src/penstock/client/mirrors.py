@@ -176,11 +176,20 @@ def report_of(name: str, answers: Sequence[Any], silent: Sequence[str] = ()) -> 
         for each in result.configs
         if each.name in _SETTINGS and each.value is not None
     }
+    states = [
+        each.value
+        for answer in answers
+        for result in answer.results
+        for each in result.configs
+        if each.name == STATE
+    ]
+    # Promoted when the last broker knows it: until then a leader may still refuse to be written.
+    state = next((each for each in states if each != "promoted"), "promoted" if states else "unknown")
     found = [each for answer in answers if (each := progress_in(answer)) is not None]
     first = next((each for each in found if each.is_followed), MirrorProgress(broker=-1))
     return MirrorReport(
         name=name,
-        state=settings.get(STATE, "unknown"),
+        state=state,
         servers=settings.get(SERVERS, ""),
         topics=settings.get(TOPICS, ""),
         source_cluster=settings.get(SOURCE_CLUSTER),
