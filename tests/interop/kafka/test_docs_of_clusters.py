@@ -31,6 +31,7 @@ def run(command: str) -> str:
 def test_the_commands_of_the_section_on_clusters_run_one_after_the_other(tmp_path: Path) -> None:
     """Kafka's node 2 is a broker and the controller, and its node 1 the broker that is replaced."""
     section = PAGE.read_text(encoding="utf-8").partition("\n## Clusters: replace brokers one by one\n")[2]
+    section = section.partition("\n### 4. ")[0]
     (properties,) = re.findall(r"```properties\n(.*?)```", section, re.DOTALL)
     add, token, move, remove = re.findall(r"```\n(penstock .*?)\n```", section, re.DOTALL)
     cluster = MixedCluster(tmp_path, require_kafka(), 2, settings=ONE_REPLICA)
