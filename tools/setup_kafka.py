@@ -13,7 +13,8 @@ from tools.setup_peers import PEERS, fetch_kafka
 
 RELEASES: Final = ("4.3.1", "4.2.0", "4.1.1", "4.0.1")
 NEWEST: Final = RELEASES[0]
-_SERVER_AND_TOOLS: Final = ("kafka_2.13", "kafka-tools")
+_SERVER: Final = ("kafka_2.13",)
+_SERVER_AND_TOOLS: Final = (*_SERVER, "kafka-tools")
 _MIRROR_MAKER: Final = ("connect-mirror", "connect-runtime")
 
 
@@ -33,7 +34,8 @@ def main() -> int:
         return 0
     PEERS.mkdir(exist_ok=True)
     for release in RELEASES:
-        _get(f"Apache Kafka {release}", release, kafka_jars(release), _SERVER_AND_TOOLS)
+        artifacts = _SERVER_AND_TOOLS if release == NEWEST else _SERVER
+        _get(f"Apache Kafka {release}", release, kafka_jars(release), artifacts)
     _get(f"MirrorMaker {NEWEST}", NEWEST, mirror_maker_jars(), _MIRROR_MAKER)
     return 0
 
