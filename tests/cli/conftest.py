@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 import os
 import subprocess
 import sys
@@ -48,6 +49,10 @@ def call_command(*arguments: str, stdin: str | bytes = "") -> "subprocess.Comple
         patch.setattr(sys, "stdin", io.TextIOWrapper(given))
         patch.setenv("COLUMNS", ENVIRONMENT["COLUMNS"])
         patch.setenv("NO_COLOR", ENVIRONMENT["NO_COLOR"])
+        handlers = logging.getLogger().handlers
+        patch.setattr(
+            logging.getLogger(), "handlers", handlers.copy()
+        )  # the command adds one that writes to `err`
         exit_code = main.run(arguments)
     printed = []
     for stream in (out, err):
