@@ -93,7 +93,7 @@ def test_administrators_change_the_cluster_through_the_broker_of_kafka(cluster: 
     cluster.await_state(lambda _state: retention_of(admin, "made") == "12345")
     admin.create_partitions([NewPartitions("made", 4)])["made"].result(20)
     cluster.await_healthy()
-    assert len(admin.list_topics("made", 20).topics["made"].partitions) == 4
+    cluster.await_state(lambda _state: len(admin.list_topics("made", 20).topics["made"].partitions) == 4)
     with pytest.raises(KafkaException, match="already exists"):
         admin.create_topics([NewTopic("made", 1, 1)])["made"].result(20)
 
