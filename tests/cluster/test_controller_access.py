@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from penstock.client.connection import Connection, Disconnected
+from penstock.client.core.handshake import BrokerInfo
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Heartbeat
@@ -55,6 +56,7 @@ class PlayedConnection:
         self._port = port
         self._waiting: list[asyncio.Future[Any]] = []
         self.is_lost = False
+        self.info = BrokerInfo(address=f"h:{port}")
 
     def call(self, _api_key: int, _version: int, request: Any) -> "asyncio.Future[Any]":
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

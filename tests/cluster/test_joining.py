@@ -26,15 +26,12 @@ KAFKA = Members([("one", 9093), ("two", 9093)], "CONTROLLER", are_controllers=Tr
 
 
 class Controller:
-    """Answers DescribeCluster, and tells its features in the handshake."""
+    """Answers DescribeCluster; it told its features when it was dialed."""
 
     def __init__(self, error: ErrorCode = ErrorCode.NONE) -> None:
-        self.info = BrokerInfo(address="")
+        self.info = BrokerInfo(address="one:9093", features={"metadata.version": 30})
         self.asked: list[Any] = []
         self._error = error
-
-    async def handshake(self, address: str, _sasl: object) -> None:
-        self.info = BrokerInfo(address=address, features={"metadata.version": 30})
 
     async def call(self, _key: int, _version: int, request: Any) -> DescribeClusterResponse:
         self.asked.append(request)

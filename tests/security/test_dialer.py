@@ -12,7 +12,7 @@ from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.headers import decode_request_header
-from penstock.protocol.messages import sasl_handshake
+from penstock.protocol.messages import api_versions, sasl_handshake
 from penstock.runtime.clock import ManualClock
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer, NotAMember
@@ -79,7 +79,7 @@ def test_on_a_tls_listener_the_authority_must_be_readable(tmp_path: Path) -> Non
 
 
 class KafkaNode:
-    """Answers every SaslHandshake as Kafka does on a listener without logins."""
+    """Lists no API, and answers every SaslHandshake as Kafka does on a listener without logins."""
 
     def __init__(self) -> None:
         self._server: asyncio.Server
@@ -93,12 +93,18 @@ class KafkaNode:
         self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        frame = await reader.readexactly(struct.unpack(">i", await reader.readexactly(4))[0])
-        header, _ = decode_request_header(memoryview(frame))
-        refusal = sasl_handshake.SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
-        body = bytearray(struct.pack(">i", header.correlation_id))
-        sasl_handshake.encode_response_into(body, refusal, header.api_version)
-        writer.write(struct.pack(">i", len(body)) + body)
+        for _ in range(2):
+            frame = await reader.readexactly(struct.unpack(">i", await reader.readexactly(4))[0])
+            header, _ = decode_request_header(memoryview(frame))
+            body = bytearray(struct.pack(">i", header.correlation_id))
+            if header.api_key == api_versions.API_KEY:
+                api_versions.encode_response_into(
+                    body, api_versions.ApiVersionsResponse(), header.api_version
+                )
+            else:
+                refusal = sasl_handshake.SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+                sasl_handshake.encode_response_into(body, refusal, header.api_version)
+            writer.write(struct.pack(">i", len(body)) + body)
 
 
 def test_a_node_of_kafka_is_used_without_a_proof_while_the_cluster_is_mixed() -> None:

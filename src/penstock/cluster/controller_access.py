@@ -7,10 +7,11 @@ Clients' requests have a separate connection: a topic that takes long to create 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from penstock.client.connection import Connection
+from penstock.client.core.handshake import BrokerInfo
 from penstock.cluster.controller import wire
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
 from penstock.cluster.controller.brokers import BrokerRegistration
@@ -204,6 +205,12 @@ class ControllerAccess:
 
         return await self._until_answered(ask, timeout_ms)
 
+    @property
+    def forwarded_versions(self) -> Mapping[int, tuple[int, int]]:
+        """The API versions of the controller that requests are forwarded to; empty if it is this node, or unknown."""
+        peer = None if self._quorum.is_active else self._own.peer
+        return {} if peer is None else peer.versions
+
     # -- connections -----------------------------------------------------------------------------------
 
     def leader_changed(self) -> None:
@@ -252,7 +259,11 @@ class _ControllerConnection:
     def _new_channel(self) -> PeerChannel:
         return PeerChannel(self._connect, lambda: self._timeout_ms)
 
-    async def ask(self, api_key: int, version: int, request: Any) -> Any:
+    @property
+    def peer(self) -> BrokerInfo | None:
+        return self._channel.peer
+
+    async def ask(self, api_key: int, newest: int, request: Any) -> Any:
         """Raises `OSError` or `ProtocolError`."""
         leader = self._quorum.leader
         if leader is None:
@@ -262,7 +273,7 @@ class _ControllerConnection:
             self._connected_to = leader
         channel = self._channel
         try:
-            return await channel.call(api_key, version, request)
+            return await channel.call(api_key, newest, request)
         except (OSError, ProtocolError):
             await channel.close()
             raise

@@ -89,7 +89,6 @@ async def _ask(connection: Connection, members: Members, address: str) -> FoundC
             api.API_KEY, _VERSION_OF_BROKERS, api.DescribeClusterRequest()
         )
         return FoundCluster(cluster_id=response.cluster_id)
-    await connection.handshake(address, None)
     request = api.DescribeClusterRequest(endpoint_type=_CONTROLLERS)
     response = await connection.call(api.API_KEY, _VERSION_OF_CONTROLLERS, request)
     if response.error_code:

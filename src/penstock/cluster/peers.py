@@ -2,13 +2,18 @@
 
 import asyncio
 import errno
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from penstock.client.connection import Connection
+from penstock.client.core.handshake import BrokerInfo
 from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.peer_versions import NoCommonVersion, common_version
 from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ProtocolError
+
+log = logging.getLogger(__name__)
 
 _CALL_MS_MAX = 10_000
 _PROBE_MS_MAX = 200
@@ -77,16 +82,37 @@ class PeerChannel:
         self._timeout_ms = timeout_ms
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()
+        self._unsupported: set[int] = set()
 
-    async def call(self, api_key: int, version: int, request: Any) -> Any:
-        """Raises `OSError` (a `ConnectionError` or `TimeoutError` among them) or `ProtocolError`."""
+    @property
+    def peer(self) -> BrokerInfo | None:
+        """The other node's versions and features, while there is a connection."""
+        return None if self._connection is None else self._connection.info
+
+    async def call(self, api_key: int, newest: int, request: Any) -> Any:
+        """Send a request in the newest version that both nodes know, not above `newest`.
+
+        Raises `OSError` (a `ConnectionError` or `TimeoutError` among them) or `ProtocolError`.
+        """
         try:
             async with asyncio.timeout(self._timeout_ms() / 1000):
                 connection = await self._opened()
+                version = self._common_version(connection.info, api_key, newest)
                 return await connection.call(api_key, version, request)
         except TimeoutError:
             await self.close()  # its late answer would delay the next one
             raise
+
+    def _common_version(self, peer: BrokerInfo, api_key: int, newest: int) -> int:
+        try:
+            version = common_version(peer, api_key, newest)
+        except NoCommonVersion as error:
+            if api_key not in self._unsupported:  # logged once
+                self._unsupported.add(api_key)
+                log.warning("Cannot send a request to another node: %s", error)
+            raise
+        self._unsupported.discard(api_key)
+        return version
 
     async def _opened(self) -> Connection:
         async with self._opening:

@@ -128,17 +128,22 @@ class Dialer:
         return _route(listener, mechanism, self._config, self._clock)
 
     async def _connect(self, endpoint: Endpoint, route: _Route) -> Connection:
+        """Connect, learn the API versions of the other node, and log in."""
+        connection = await Connection.open(
+            endpoint.host,
+            endpoint.port,
+            client_id=self._client_id,
+            tls=route.tls.current() if route.tls is not None else None,
+            network=self._network,
+        )
         try:
-            return await Connection.open(
-                endpoint.host,
-                endpoint.port,
-                client_id=self._client_id,
-                tls=route.tls.current() if route.tls is not None else None,
-                sasl=route.login,
-                network=self._network,
-            )
-        except ClientError as error:
-            raise PeerRefused(str(error)) from error
+            await connection.handshake(f"{endpoint.host}:{endpoint.port}", route.login)
+        except BaseException as error:
+            connection.abort()
+            if isinstance(error, ClientError):
+                raise PeerRefused(str(error)) from error
+            raise
+        return connection
 
     async def _prove(self, connection: Connection) -> None:
         """Prove membership to the other broker, after it has proved its own.

@@ -30,6 +30,8 @@ async def forward(services: Services, frame: bytes, peer: Peer) -> bytes:
 async def ask_controller(ctx: RequestContext, key: int, request: Any) -> Any:
     """Send a request to the controller on behalf of the client. Raises like `forward`."""
     codec, version = apis.codec(key), apis.APIS[key].versions[-1]
+    if (limits := ctx.broker.access.forwarded_versions.get(key)) is not None:
+        version = min(version, limits[1])
     frame = bytearray()
     header = RequestHeader(api_key=key, api_version=version, correlation_id=0, client_id=ctx.client_id)
     encode_request_header(frame, header)

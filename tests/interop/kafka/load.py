@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +42,10 @@ class Pause:
         now = time.monotonic()
         self.longest_s = max(self.longest_s, now - self._last.get(partition, now))
         self._last[partition] = now
+
+    def is_over(self, since_s: float) -> bool:
+        """Whether every partition has had a success after a moment of the monotonic clock."""
+        return all(last > since_s for last in self._last.values())
 
 
 class _Client(threading.Thread):
@@ -241,24 +245,26 @@ class Load:
     """All clients together, and a transactional loop in a process of its own that copies `load` to `copies`."""
 
     def __init__(
-        self, directory: Path, bootstrap: str, partitions: int, produce_every_s: float = _PRODUCE_EVERY_S
+        self,
+        directory: Path,
+        bootstrap: str,
+        partitions: int,
+        produce_every_s: float = _PRODUCE_EVERY_S,
+        *,
+        has_share_group: bool = True,
     ) -> None:
-        """Each partition gets a record after this time."""
+        """Each partition gets a record after `produce_every_s`. Kafka has share groups since 4.2."""
         self._servers = bootstrap
         self._partitions = partitions
         self.producer = NumberedProducer(bootstrap, partitions, produce_every_s)
         self.classic = GroupMember(bootstrap, "classic")
         self.consumer = GroupMember(bootstrap, "consumer")
-        _read_from_the_start(bootstrap, "share-group")
-        self.share = ShareMember(bootstrap)
+        self.share = ShareMember(bootstrap) if has_share_group else None
         self.admin = AdminChanges(bootstrap)
-        self.clients: Sequence[_Client] = (
-            self.producer,
-            self.classic,
-            self.consumer,
-            self.share,
-            self.admin,
-        )
+        self.clients: list[_Client] = [self.producer, self.classic, self.consumer, self.admin]
+        if self.share is not None:
+            _read_from_the_start(bootstrap, self.share.group_id)
+            self.clients.append(self.share)
         self._loop_output = directory / "loop.log"
         with self._loop_output.open("wb") as output:
             self._loop = subprocess.Popen(
@@ -280,7 +286,7 @@ class Load:
                 self.producer.acknowledged >= wanted
                 and len(self.classic.positions) == self._partitions
                 and len(self.consumer.positions) == self._partitions
-                and len(self.share.taken) > 0
+                and (self.share is None or len(self.share.taken) > 0)
             ),
             "progress",
         )
@@ -300,14 +306,24 @@ class Load:
         return found
 
     def describe(self) -> str:
+        taken = {} if self.share is None else self.share.taken
         return (
             f"sent {self.producer.sent}, acknowledged {self.producer.acknowledged}, classic {self.classic.positions}, "
-            f"consumer {self.consumer.positions}, "
-            f"share { ({p: len(taken) for p, taken in self.share.taken.items()}) }, admin {self.admin.rounds}"
+            f"consumer {self.consumer.positions}, share { ({p: len(found) for p, found in taken.items()}) }, "
+            f"admin {self.admin.rounds}"
         )
 
     def pauses(self) -> dict[str, float]:
         return {each.name: round(each.pause.longest_s, 1) for each in self.clients}
+
+    def measure_pauses(self, disturb: Callable[[], None]) -> dict[str, float]:
+        """The longest pause of each client from a disturbance until each goes on with every partition."""
+        for each in self.clients:
+            each.pause.longest_s = 0.0
+        began = time.monotonic()
+        disturb()
+        self._await(lambda: all(each.pause.is_over(began) for each in self.clients), "end of the pauses")
+        return self.pauses()
 
     def finish(self) -> None:
         """End the load, wait until every group has every record, and check what is stored."""
@@ -319,7 +335,7 @@ class Load:
             lambda: self.classic.positions == ends and self.consumer.positions == ends, "end of the groups"
         )
         everything = {partition: set(range(end)) for partition, end in ends.items()}
-        self._await(lambda: self.share.taken == everything, "end of the share group")
+        self._await(lambda: self.share is None or self.share.taken == everything, "end of the share group")
         self._loop.wait(_PATIENCE_S)
         for each in self.clients:
             each.stop()

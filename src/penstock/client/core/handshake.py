@@ -32,11 +32,13 @@ class MechanismNotOffered(AuthenticationFailed):
 
 
 class BrokerInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker's API versions, its finalized features, and how long the login is valid (0: for ever)."""
+    """A broker's API versions, its features, and how long the login is valid (0: for ever)."""
 
     address: str
     versions: Mapping[int, tuple[int, int]] = {}
     features: Mapping[str, int] = {}
+    """The finalized levels."""
+    supported_features: Mapping[str, tuple[int, int]] = {}
     session_lifetime_ms: int = 0
 
     def version(self, api_key: int, at_most: int | None = None) -> int:
@@ -75,6 +77,9 @@ def _versions(address: str) -> Generator[HandshakeRequest, Any, BrokerInfo]:
         address=address,
         versions={api.api_key: (api.min_version, api.max_version) for api in response.api_keys},
         features={feature.name: feature.max_version_level for feature in response.finalized_features},
+        supported_features={
+            each.name: (each.min_version, each.max_version) for each in response.supported_features
+        },
     )
 
 

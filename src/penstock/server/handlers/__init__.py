@@ -13,7 +13,7 @@ A handler module also states its `VERSIONS`. A test compares them with the versi
 table uses: loading every handler to answer the first ApiVersions would take most of a second.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -136,18 +136,26 @@ TELEMETRY = (71, 72)
 
 
 def advertised_versions(
-    hidden: Collection[int] = (), *, unstable: bool = False, of_controllers: bool = False
+    hidden: Collection[int] = (),
+    *,
+    unstable: bool = False,
+    of_controllers: bool = False,
+    forwarded_versions: Mapping[int, tuple[int, int]] = {},
 ) -> list[ApiVersion]:
     """Return the advertised versions, as an ApiVersions response has them.
 
-    `of_controllers`: on a listener of controllers, which also serves the internal APIs.
+    `of_controllers`: on a listener of controllers, which also serves the internal APIs. `forwarded_versions` are those
+    of the controller that answers forwarded requests, unless it is this node: an older one limits them.
     """
-    return [
-        ApiVersion(
-            api_key=key,
-            min_version=APIS[key].versions[0] if h.advertised_from is None else h.advertised_from,
-            max_version=APIS[key].versions[-1] if unstable or h.stable_to is None else h.stable_to,
-        )
-        for key, h in HANDLERS.items()
-        if (key in CONTROLLER_APIS if of_controllers else not h.is_internal and key not in hidden)
-    ]
+    found = []
+    for key, h in HANDLERS.items():
+        if not (key in CONTROLLER_APIS if of_controllers else not h.is_internal and key not in hidden):
+            continue
+        first = APIS[key].versions[0] if h.advertised_from is None else h.advertised_from
+        last = APIS[key].versions[-1] if unstable or h.stable_to is None else h.stable_to
+        if h.is_forwarded and forwarded_versions:
+            lowest, highest = forwarded_versions.get(key, (0, -1))
+            first, last = max(first, lowest), min(last, highest)
+        if first <= last:
+            found.append(ApiVersion(api_key=key, min_version=first, max_version=last))
+    return found

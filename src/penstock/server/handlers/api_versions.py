@@ -32,6 +32,7 @@ def handle(ctx: RequestContext, request: api.ApiVersionsRequest) -> api.ApiVersi
             hidden=() if ctx.broker.telemetry.is_wanted else TELEMETRY,
             unstable=ctx.broker.config[UNSTABLE_API_VERSIONS_ENABLE],
             of_controllers=ctx.peer.listener in ctx.broker.controller_listeners,
+            forwarded_versions=ctx.broker.access.forwarded_versions,
         ),
         supported_features=[
             api.SupportedFeatureKey(name=name, min_version=low, max_version=high)
