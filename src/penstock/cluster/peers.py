@@ -103,6 +103,11 @@ class PeerChannel:
             await self.close()  # its late answer would delay the next one
             raise
 
+    async def version(self, api_key: int, newest: int) -> int:
+        """The version in which `call` sends a request. Raises as `call` does."""
+        async with asyncio.timeout(self._timeout_ms() / 1000):
+            return self._common_version((await self._opened()).info, api_key, newest)
+
     def _common_version(self, peer: BrokerInfo, api_key: int, newest: int) -> int:
         try:
             version = common_version(peer, api_key, newest)

@@ -130,7 +130,7 @@ class Machine:
         api = wire.APIS[type(request)]
         codec = apis.codec(api.key)
         sent = bytearray()
-        codec.encode_request_into(sent, wire.encode_request(request), api.version)
+        codec.encode_request_into(sent, wire.encode_request(request, api.version), api.version)
         await self._travel(self.name, target.name)
         if target.driver is None:
             raise ConnectionRefusedError(111, f"{target.name} is down")

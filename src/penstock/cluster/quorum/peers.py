@@ -30,7 +30,8 @@ class QuorumPeers:
         api = wire.APIS[type(request)]
         channel = await self._channel((to, isinstance(request, FetchRequest)), addresses)
         try:
-            message: Any = await channel.call(api.key, api.version, wire.encode_request(request))
+            version = await channel.version(api.key, api.version)
+            message: Any = await channel.call(api.key, version, wire.encode_request(request, version))
             self._check_permission(to, addresses[0], message)
             return wire.decode_response(request, message, addresses[0].name)
         except (ProtocolError, wire.NotTheQuorum) as error:

@@ -1,5 +1,6 @@
 """Requests of the quorum round trip through Kafka's codecs."""
 
+import msgspec
 import pytest
 
 from penstock.cluster.quorum import wire
@@ -26,7 +27,7 @@ def test_a_request_round_trips(request_: m.Request) -> None:
     api = wire.APIS[type(request_)]
     codec = apis.codec(api.key)
     out = bytearray()
-    codec.encode_request_into(out, wire.encode_request(request_), api.version)
+    codec.encode_request_into(out, wire.encode_request(request_, api.version), api.version)
     assert wire.decode_request(codec.decode_request(bytes(out), api.version)) == request_
 
 
@@ -36,3 +37,11 @@ def test_a_request_for_another_partition_is_refused() -> None:
         wire.decode_request(vote.VoteRequest(topics=[topic]))
     with pytest.raises(wire.NotTheQuorum):
         wire.decode_request(vote.VoteRequest(topics=[]))
+
+
+def test_a_leader_before_kafka_4_2_is_asked_for_a_vote_without_the_choice_when_it_answers() -> None:
+    codec = apis.codec(wire.APIS[m.AddVoterRequest].key)
+    out = bytearray()
+    codec.encode_request_into(out, wire.encode_request(ADD, 0), 0)
+    decoded = wire.decode_request(codec.decode_request(bytes(out), 0))
+    assert decoded == msgspec.structs.replace(ADD, ack_when_committed=True)

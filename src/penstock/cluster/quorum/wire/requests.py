@@ -40,8 +40,8 @@ def _addresses(endpoints: list[Any]) -> tuple[Address, ...]:
     return tuple(Address(each.name, each.host, each.port) for each in endpoints)
 
 
-def encode_request(request: m.Request) -> Any:
-    """The message that carries a request; its API and version are in `APIS`."""
+def encode_request(request: m.Request, version: int) -> Any:
+    """The message that carries a request in a version of its API, which is in `APIS`."""
     if isinstance(request, m.VoteRequest):
         return _encode_vote(request)
     if isinstance(request, m.BeginQuorumEpochRequest):
@@ -62,7 +62,8 @@ def encode_request(request: m.Request) -> Any:
                 add_raft_voter.Listener(name=at.name, host=at.host, port=at.port)
                 for at in request.voter.endpoints
             ],
-            ack_when_committed=request.ack_when_committed,
+            # Before v1 (Kafka 4.2) the leader always answers when the change is committed.
+            ack_when_committed=request.ack_when_committed or version == 0,
         )
     if isinstance(request, m.RemoveVoterRequest):
         return remove_raft_voter.RemoveRaftVoterRequest(
