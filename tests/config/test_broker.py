@@ -174,13 +174,21 @@ def test_without_a_listener_of_controllers_the_brokers_serve_the_quorum_too() ->
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        (["process.roles=controller"], "every node of Penstock keeps data too"),
+        (["process.roles=controller"], "controller.listener.names has no PLAINTEXT"),
         (
             ["listeners=CONTROLLER://:1", "controller.listener.names=CONTROLLER"],
             "add one for brokers and clients",
         ),
     ],
 )
-def test_a_node_that_is_no_broker_is_refused(settings: list[str], reason: str) -> None:
+def test_listeners_that_do_not_fit_the_roles_are_refused(settings: list[str], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         load(None, settings)
+
+
+def test_a_node_that_is_only_a_controller_needs_no_listener_for_brokers() -> None:
+    names = "controller.listener.names=CONTROLLER"
+    config = load(None, ["process.roles=controller", "listeners=CONTROLLER://:1", names])
+    assert not config.is_broker
+    assert config.quorum_listeners == ("CONTROLLER",)
+    assert config.inter_broker_listener == "CONTROLLER"

@@ -313,6 +313,7 @@ async def running_broker(
     *,
     clock: Clock | None = None,
     files: FileSystem | None = None,
+    secret: bytes | None = None,
 ) -> AsyncIterator[Live]:
     """A broker of the test's own: for restarts and for settings that others must not see."""
     broker = Broker(
@@ -325,6 +326,7 @@ async def running_broker(
             }
         ),
         real_ports(clock=clock, files=files),
+        secret=secret,
     )
     await broker.start()
     try:

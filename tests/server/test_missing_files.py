@@ -2,6 +2,7 @@
 get an error for the missing records and all other records, and no offset is assigned a second time.
 """
 
+import json
 import logging
 import os
 import shutil
@@ -186,3 +187,22 @@ async def test_a_broker_that_lost_records_registers_as_one_that_may_lack_them(tm
         assert partition is not None
         assert (partition.leader, partition.leader_epoch) == (1, 1)
         assert image.brokers[1].epoch == live.services.access.broker_epoch
+
+
+async def test_what_kafka_has_removed_after_a_start_that_crashed_is_not_missing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The crashed start had a list of the files. Kafka ran on the directory then, and crashed, too."""
+    topic = await fill(tmp_path)
+    (tmp_path / ".kafka_cleanshutdown").rename(tmp_path / ".unregistered-start")
+    state = tmp_path / "__cluster_metadata-0" / "quorum-state"
+    content = json.loads(state.read_text())
+    state.write_text(json.dumps({**content, "clusterId": ""}))
+    (tmp_path / f"{topic.name}-0" / segment(0)).unlink()
+    (tmp_path / "log-start-offset-checkpoint").write_text(f"0\n1\n{topic.name} 0 4\n")
+    caplog.clear()
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        assert values_in(await client.fetch(topic, 4))[0] == b"4"
+        await client.close()
+    assert losses(caplog) == []

@@ -115,7 +115,13 @@ class BrokerConfig:
         return parse_endpoints("advertised.listeners", ",".join(advertised), self._protocols())
 
     @property
+    def is_broker(self) -> bool:
+        """Whether this node stores partitions and serves clients; else it is only a controller."""
+        return "broker" in self[network.PROCESS_ROLES]
+
+    @property
     def inter_broker_listener(self) -> str:
+        """The listener by which this node reaches brokers; a node that is only a controller need not have one."""
         if (name := self[network.INTER_BROKER_LISTENER_NAME]) is not None:
             return name.upper()
         protocol = self[network.SECURITY_INTER_BROKER_PROTOCOL]
@@ -211,13 +217,13 @@ def _check_together(config: BrokerConfig) -> None:
     node_id, broker_id = config[network.NODE_ID], config[network.BROKER_ID]
     if "broker.id" in config.static and node_id >= 0 and node_id != broker_id:
         raise ConfigError(f"node.id is {node_id} but broker.id is {broker_id}: set only node.id")
-    if "broker" not in config[network.PROCESS_ROLES]:
-        raise ConfigError(
-            "process.roles is controller: every node of Penstock keeps data too. Set it to broker,controller, and add "
-            "a listener for brokers to listeners"
-        )
     listening = {endpoint.name for endpoint in config.listeners}
-    if listening and listening == set(config.controller_listeners):
+    if not config.is_broker and (others := listening.difference(config.controller_listeners)):
+        raise ConfigError(
+            f"process.roles is controller, and controller.listener.names has no {', '.join(sorted(others))}: a "
+            "controller serves no clients. Name all listeners in controller.listener.names, or add the role broker"
+        )
+    if config.is_broker and listening == set(config.controller_listeners):
         raise ConfigError(
             f"controller.listener.names has all listeners ({', '.join(sorted(listening))}): add one for brokers and "
             "clients to listeners"
@@ -225,7 +231,8 @@ def _check_together(config: BrokerConfig) -> None:
     for endpoint in config.advertised_listeners:
         if endpoint.name not in listening:
             raise ConfigError(f"advertised.listeners names {endpoint.name}, which is not among listeners")
-    if config.inter_broker_listener not in {endpoint.name for endpoint in config.advertised_listeners}:
+    advertised = {endpoint.name for endpoint in config.advertised_listeners}
+    if config.is_broker and config.inter_broker_listener not in advertised:
         raise ConfigError(
             f"inter.broker.listener.name is {config.inter_broker_listener}, which is not among advertised.listeners"
         )

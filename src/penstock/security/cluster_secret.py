@@ -52,6 +52,12 @@ class ClusterSecret:
         """A new cluster begins."""
         self.value = self._random.randbytes(SECRET_BYTES)
 
+    def take_known(self) -> bool:
+        """Take the secret of this cluster that can be found without asking a member. Returns whether there is one."""
+        if self.value is None and self.cluster_id is not None:
+            self.value = self._find(self.cluster_id)
+        return self.value is not None
+
     def nonce(self) -> bytes:
         return self._random.randbytes(NONCE_BYTES)
 

@@ -91,6 +91,13 @@ class Dialer:
         """Whether brokers identify each other by the cluster secret."""
         return self._brokers.proves_secret
 
+    @property
+    def proves_secret_to_controllers(self) -> bool:
+        """Whether nodes prove the cluster secret on the listener of controllers, if there is a separate one."""
+        settings = self._config()
+        listener = controller_listener(settings)
+        return listener is not None and not is_authenticated(settings, listener)
+
     async def open(self, endpoint: Endpoint) -> Connection:
         """Raises `OSError`."""
         try:

@@ -10,7 +10,7 @@ import pytest
 from penstock.client.connection import Connection
 from penstock.cluster.lifecycle import NotAdmitted
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.cluster.metadata.state import REGISTERED_FEATURES, RegisteredBroker
+from penstock.cluster.metadata.state import REGISTERED_FEATURES, RegisteredBroker, RegisteredController
 from penstock.config.listeners import Endpoint
 from penstock.runtime.clock import ManualClock
 from penstock.security.cluster_secret import ClusterSecret
@@ -24,8 +24,17 @@ TOKEN = bytes(32)
 class PlayedDialer:
     """The other node has the token, after `refusals` attempts; or it is down."""
 
-    def __init__(self, secret: ClusterSecret, *, refusals: int = 0, is_down: bool = False) -> None:
+    def __init__(
+        self,
+        secret: ClusterSecret,
+        *,
+        refusals: int = 0,
+        is_down: bool = False,
+        proves_secret: bool = True,
+        proves_secret_to_controllers: bool = True,
+    ) -> None:
         self._secret = secret
+        self.proves_secret, self.proves_secret_to_controllers = proves_secret, proves_secret_to_controllers
         self._refusals = refusals
         self._is_down = is_down
         self.dialed: list[int] = []
@@ -44,8 +53,9 @@ class PlayedDialer:
 
 
 class Stage:
-    def __init__(self, **dialer: Any) -> None:
-        self.secret = ClusterSecret(random.Random(1))
+    def __init__(self, token_on_host: bytes | None = None, **dialer: Any) -> None:
+        self.secret = ClusterSecret(random.Random(1), find=lambda _: token_on_host)
+        self.secret.cluster_id = "cluster"
         self.dialer = PlayedDialer(self.secret, **dialer)
         self.image = MetadataImage("cluster")
         self.clock = ManualClock()
@@ -57,6 +67,7 @@ class Stage:
             cast("Dialer", self.dialer),
             self.clock,
             listener="PLAINTEXT",
+            voter_ids=lambda: {1, 12, 13},
             store=lambda: self.stored.append(self.secret.value),
         )
 
@@ -70,6 +81,12 @@ class Stage:
             rack=None,
             fenced=False,
             features=features,
+        )
+
+    def register_controller(self, number: int, features: dict[str, tuple[int, int]]) -> None:
+        endpoint = Endpoint(name="CONTROLLER", host="h", port=100 + number, security_protocol="PLAINTEXT")
+        self.image.controllers[number] = RegisteredController(
+            controller_id=number, incarnation_id=bytes(16), endpoints=(endpoint,), features=features
         )
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -140,3 +157,43 @@ def test_a_node_with_the_secret_asks_nobody() -> None:
     stage.run(stage.agreement.complete(5))
     assert stage.dialer.dialed == []
     assert stage.stored == []
+
+
+def test_a_later_node_proves_the_secret_to_a_controller_that_is_no_broker() -> None:
+    stage = Stage()
+    stage.register_controller(1, KAFKA)
+    stage.register_controller(12, dict(REGISTERED_FEATURES))
+    stage.run(stage.agreement.obtain())
+    assert stage.stored == [TOKEN]
+    assert stage.dialer.dialed == [112]
+
+
+def test_a_controller_that_is_no_voter_any_more_is_not_asked() -> None:
+    stage = Stage(is_down=True)
+    stage.register_controller(14, dict(REGISTERED_FEATURES))
+    stage.run(stage.agreement.obtain())
+    stage.run(stage.agreement.complete())
+    assert len(stage.stored) == 1
+    assert stage.dialer.dialed == []
+
+
+def test_where_only_the_controllers_listener_asks_for_no_login_the_secret_is_proved_there() -> None:
+    stage = Stage(proves_secret=False)
+    stage.register(12, dict(REGISTERED_FEATURES))
+    stage.register_controller(12, dict(REGISTERED_FEATURES))
+    stage.run(stage.agreement.obtain())
+    assert stage.dialer.dialed == [112]
+
+
+def test_where_no_earlier_node_takes_proofs_a_later_one_needs_the_token() -> None:
+    stage = Stage(proves_secret=False)
+    stage.register(12, dict(REGISTERED_FEATURES))
+    with pytest.raises(NotAdmitted, match=r"node 12 has a token.*penstock cluster token"):
+        stage.run(stage.agreement.obtain())
+
+
+def test_where_no_earlier_node_takes_proofs_the_token_of_the_host_is_taken() -> None:
+    stage = Stage(TOKEN, proves_secret=False)
+    stage.register(12, dict(REGISTERED_FEATURES))
+    stage.run(stage.agreement.obtain())
+    assert stage.stored == [TOKEN]

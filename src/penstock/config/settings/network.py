@@ -17,8 +17,8 @@ PROCESS_ROLES = IDENTITY.names(
     "process.roles",
     ("broker", "controller"),
     "The roles of this node: store data (`broker`), be a member of the metadata quorum (`controller`), or both. "
-    "Every node stores data here. A node without the role `controller` joins the cluster of the controllers that the "
-    "settings name.",
+    "A node that is only a controller has no other listeners than those in `controller.listener.names`. A node without "
+    "the role `controller` joins the cluster of the controllers that the settings name.",
     choices=("broker", "controller"),
     check=not_empty,
 )

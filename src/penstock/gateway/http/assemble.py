@@ -44,10 +44,12 @@ async def serve(broker: Broker, listening: socket.socket) -> AdminServer:
 def application(broker: Broker) -> web.Application:
     services = broker.services
     config = services.config
-    access = kafka_access(config, advertised_endpoints(broker.endpoints, config.advertised_listeners))
     app = make_app(allowed_hosts(config), services.clock)
     health.routes(app, lambda: health.obstacles_of(services), lambda: health.troubles_of(services))
     metrics.routes(app, lambda: scrape(services))
+    if not config.is_broker:
+        return app  # gateways and console are clients of this node
+    access = kafka_access(config, advertised_endpoints(broker.endpoints, config.advertised_listeners))
     _gateways(
         app, Clients(access, services.clock, lambda user: _password_of(services.controller.image, user))
     )

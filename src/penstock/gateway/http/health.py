@@ -69,6 +69,8 @@ def obstacles_of(services: Services) -> list[str]:
     found: list[str] = []
     if not services.is_ready:
         found.append("it is catching up with the cluster's metadata")
+    if not services.config.is_broker:
+        return found
     broker = services.controller.image.brokers.get(services.node_id)
     if broker is None:
         found.append("it is not registered with the cluster")

@@ -19,15 +19,8 @@ from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.controller_registrar import ControllerRegistrar
-from penstock.cluster.joining import (
-    JoinFailed,
-    JoinRefused,
-    Members,
-    check_features,
-    check_node_id,
-    find_cluster,
-)
-from penstock.cluster.kafka_directory import CannotTakeOver, require_takeover
+from penstock.cluster.joining import JoinFailed
+from penstock.cluster.kafka_directory import CannotTakeOver, ran_kafka_last, require_takeover
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -39,19 +32,19 @@ from penstock.cluster.quorum.quorum import Quorum
 from penstock.cluster.quorum.start import raft_settings, start_quorum
 from penstock.cluster.raft.errors import RaftError
 from penstock.config.broker import BrokerConfig
-from penstock.config.controllers import controller_listener, controllers_to_join
 from penstock.config.listeners import Endpoint
 from penstock.config.live import LiveConfig
 from penstock.config.property import ConfigError
-from penstock.config.settings import logs, network, replication
+from penstock.config.settings import logs, network
 from penstock.runtime.offload import Offload, OffloadPool
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.security.mixed_cluster import MixedCluster
+from penstock.server.broker.controller_service import ControllerService
 from penstock.server.broker.disk_watch import DiskWatch
+from penstock.server.broker.joining import Joining
 from penstock.server.broker.parts import Dialects, Parts
-from penstock.server.broker.secret_agreement import SecretAgreement
-from penstock.server.broker.secret_file import create_secret, load_secret, store_secret
+from penstock.server.broker.secret_file import store_secret
 from penstock.server.connections import Connections
 from penstock.server.context import Services
 from penstock.server.descriptors import divide_limit
@@ -71,7 +64,6 @@ _SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal c
 _READ_THREADS = 4
 _CHECK_THREADS = 1  # one at a time: a decompressed batch is held in memory
 _DRAIN_MS_MAX = 10_000
-_CATCH_UP_POLL_MS = 10
 
 _REFUSALS = (
     CannotTakeOver,
@@ -109,10 +101,11 @@ class Broker:
         `users` are the initial users of a new cluster.
         """
         self._config = config
-        self._join = tuple(join)
-        self._members: Members | None = None
+        self._make_joining = partial(
+            Joining, config, ports, join=tuple(join), secret=secret, find_secret=find_secret
+        )
+        self._joining: Joining
         self._users = tuple(users)
-        self._given_secret, self._find_secret = secret, find_secret
         self._dialects = dialects
         self._ports = ports
         self._cleanup = contextlib.AsyncExitStack()
@@ -164,8 +157,13 @@ class Broker:
         await self._cleanup.aclose()
 
     async def evicted(self) -> str:
-        """Wait until the cluster has no place for this broker any more. Returns the reason. The broker must stop."""
-        assert self._lifecycle is not None, "it has been started"
+        """Wait until the cluster has no place for this broker any more. Returns the reason. The broker must stop.
+
+        A controller without the role of a broker stays: it may become a voter again.
+        """
+        if self._lifecycle is None:
+            await asyncio.Event().wait()
+        assert self._lifecycle is not None
         return await self._lifecycle.evicted()
 
     def abandon(self) -> None:
@@ -182,7 +180,7 @@ class Broker:
 
     async def _start(self) -> None:
         parts = self._parts = await self._make_parts()
-        services, quorum, access = parts.services, parts.quorum, parts.access
+        services, quorum = parts.services, parts.quorum
         self._cleanup.push_async_callback(parts.peers.close)
         self._cleanup.callback(services.metrics.loop_lag.stop)
         services.metrics.loop_lag.start()
@@ -197,39 +195,61 @@ class Broker:
         if quorum.is_active:
             await parts.controller.bootstrap(users=self._users)
         # The others need the vote of this node before any of them can serve.
-        is_needed_early = not quorum.is_alone and (quorum.is_voter or not self._joins_controllers)
+        is_needed_early = not quorum.is_alone and (quorum.is_voter or not self._joining.joins_controllers)
         if is_needed_early:
             await parts.server.start()
-        controllers = self._config.controller_listeners
-        if controllers:
-            self._register_controller(parts, [advertised[each] for each in controllers])
-        lifecycle = self._lifecycle = self._make_lifecycle(
-            parts, [each for name, each in advertised.items() if name not in controllers]
-        )
         for failures in (parts.replicas.disk_failures, quorum.failures):
             failures.subscribe(parts.replicas.disk.failed)
-            failures.subscribe(lifecycle.on_disk_failure)
-        agreement = self._secret_agreement(parts)
-        if agreement is not None:
-            await self._catch_up(quorum)
-            await agreement.obtain()
-        await lifecycle.register()
-        parts.store.broker_epoch = access.broker_epoch
-        await parts.metadata.reached(access.broker_epoch)
-        if agreement is not None:
-            await agreement.complete(access.broker_epoch)
-        warn_of_other_value(parts.metadata.image, self._config)
-        self._cleanup.push_async_callback(parts.partitions.stop)
-        await parts.partitions.start(
-            partial(self._register_lost_records, lifecycle, parts.store, parts.metadata)
-        )
+        controllers = self._config.controller_listeners
+        lifecycle = None
+        if self._config.is_broker:
+            lifecycle = self._make_lifecycle(
+                parts, [each for name, each in advertised.items() if name not in controllers]
+            )
+            await self._start_broker(parts, lifecycle)
+        else:
+            await self._start_controller(parts)
+        if controllers:
+            self._register_controller(parts, [advertised[each] for each in controllers])
         services.is_ready = True
         if not is_needed_early:
             await parts.server.start()
         parts.metadata.subscribe(partial(self._follow_listeners, parts.listeners))
         await parts.listeners.follow()
-        self._cleanup.push_async_callback(lifecycle.leave)
-        await lifecycle.start()
+        if lifecycle is not None:
+            self._cleanup.push_async_callback(lifecycle.leave)
+            await lifecycle.start()
+
+    async def _start_broker(self, parts: Parts, lifecycle: Lifecycle) -> None:
+        """Register, and open the partitions of this broker."""
+        self._lifecycle = lifecycle
+        for failures in (parts.replicas.disk_failures, parts.quorum.failures):
+            failures.subscribe(lifecycle.on_disk_failure)
+        agreement = self._joining.secret_agreement(parts)
+        if agreement is not None:
+            await self._joining.catch_up(parts.quorum)
+            await agreement.obtain()
+        await lifecycle.register()
+        epoch = parts.store.broker_epoch = parts.access.broker_epoch
+        await parts.metadata.reached(epoch)
+        if agreement is not None:
+            await agreement.complete(epoch)
+        warn_of_other_value(parts.metadata.image, self._config)
+        self._cleanup.push_async_callback(parts.partitions.stop)
+        await parts.partitions.start(
+            partial(self._register_lost_records, lifecycle, parts.store, parts.metadata)
+        )
+
+    async def _start_controller(self, parts: Parts) -> None:
+        """A controller without the role of a broker has no partitions, and is not fenced (ADR 25)."""
+        agreement = self._joining.secret_agreement(parts)
+        if agreement is not None and self._joining.secret.value is None:
+            await self._joining.catch_up(parts.quorum)
+            await agreement.obtain()
+            await agreement.complete()
+        service = ControllerService(parts.services, parts.store, parts.metadata)
+        self._cleanup.push_async_callback(service.stop)
+        await service.start()
 
     async def _make_parts(self) -> Parts:
         """Open the logs, and create all other parts of a broker."""
@@ -237,10 +257,9 @@ class Broker:
         require_takeover(ports.files, self._directory())
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
-        self._members = self._members_to_join()
-        known = load_secret(ports.files, self._directory(), self._given_secret)
-        secret = ClusterSecret(ports.randomness, known, self._find_secret)
-        mixed = MixedCluster(is_mixed=self._joins_controllers)
+        self._joining = self._make_joining(self._directory())
+        secret = self._joining.secret
+        mixed = MixedCluster(is_mixed=self._joining.joins_controllers)
         dialer = Dialer(
             self._settings,
             ports.network,
@@ -285,7 +304,7 @@ class Broker:
         files, randomness = self._ports.files, self._ports.randomness
         meta = metadata_files.read_meta(files, self._directory())
         own_cluster_id = secret.cluster_id = None if meta is None else meta.cluster_id
-        cluster_id = await self._cluster_to_join(dialer, own_cluster_id)
+        cluster_id = await self._joining.cluster_id(dialer, own_cluster_id)
         store = LogStore.open(
             self._directory(),
             files=files,
@@ -298,6 +317,7 @@ class Broker:
             producer_expiration_ms=self._config[logs.PRODUCER_ID_EXPIRATION_MS],
             journal_bytes=self._config[logs.JOURNAL_BYTES],
             ring=ring,
+            was_used_by_kafka=ran_kafka_last(files, self._directory()),
         )
         if cluster_id not in (None, store.cluster_id):
             await store.close(None)
@@ -319,39 +339,6 @@ class Broker:
 
         self._cleanup.push_async_callback(end)
 
-    def _members_to_join(self) -> Members | None:
-        """`--join` names brokers, and the settings name controllers. Raises `ConfigError`."""
-        if self._join:
-            return Members(self._join, self._config.inter_broker_listener)
-        controllers = controllers_to_join(self._config)
-        if not controllers:
-            return None
-        return Members(controllers, controller_listener(self._config) or "", are_controllers=True)
-
-    async def _cluster_to_join(self, dialer: Dialer, own_cluster_id: str | None) -> str | None:
-        """None for a node that joins no cluster, or that is a member already while the named members are down."""
-        if self._members is None:
-            return None
-        try:
-            cluster = await find_cluster(self._members, dialer.open)
-        except JoinFailed as error:
-            if own_cluster_id is None:
-                raise
-            if isinstance(error, JoinRefused):
-                raise NotAdmitted(
-                    f"{self._directory()} belongs to cluster {own_cluster_id}, and the one to join does not know it "
-                    "(or has another token): give an empty data directory with --data DIR, or join the cluster it "
-                    "belongs to"
-                ) from error
-            log.info(
-                "Ignored %s: this node is a member of its cluster already: %s", self._members.setting, error
-            )
-            return None
-        check_features(cluster)
-        if own_cluster_id is None:
-            check_node_id(cluster, self._config.node_id)
-        return cluster.cluster_id
-
     async def _start_quorum(self, parts: Parts, endpoints: Sequence[Endpoint]) -> None:
         self._cleanup.push_async_callback(parts.active.stop)
         self._cleanup.push_async_callback(parts.access.close)
@@ -364,7 +351,7 @@ class Broker:
             parts.raft_log,
             self._config,
             endpoints=endpoints,
-            members=self._members,
+            members=self._joining.members,
             is_mixed=parts.mixed.is_mixed,
             randomness=self._ports.randomness,
         )
@@ -372,15 +359,13 @@ class Broker:
         parts.mixed.changes.subscribe(partial(self._change_timeouts, parts.quorum))
         self._cleanup.push_async_callback(parts.quorum.driver.stop)
         self._cleanup.push_async_callback(self._retire, parts)
-        secret, is_alone = parts.services.secret, parts.quorum.is_alone
-        if self._agrees_on_secret(parts):
-            return
-        if secret.value is None and (is_alone or parts.dialer.proves_secret):
-            create_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
+        self._joining.create_secret(parts)
 
     async def _retire(self, parts: Parts) -> None:
         """Record that the broker of a quorum of one has stopped."""
-        if not (parts.quorum.is_alone and parts.quorum.is_active and parts.services.is_ready):
+        if self._lifecycle is None or not (
+            parts.quorum.is_alone and parts.quorum.is_active and parts.services.is_ready
+        ):
             return
         try:
             await parts.controller.retire_broker(self._config.node_id)
@@ -388,45 +373,7 @@ class Broker:
             log.debug("Cannot record that this broker has stopped: %s", error)
 
     def _change_timeouts(self, quorum: Quorum, is_mixed: bool) -> None:
-        quorum.driver.change_settings(raft_settings(self._config, self._members, is_mixed=is_mixed))
-
-    @property
-    def _joins_controllers(self) -> bool:
-        return self._members is not None and self._members.are_controllers
-
-    def _agrees_on_secret(self, parts: Parts) -> bool:
-        """Whether the cluster may have no secret yet: it has nodes of Kafka, and this one may have been Kafka's."""
-        return self._joins_controllers or (parts.mixed.is_mixed and not parts.quorum.is_alone)
-
-    def _secret_agreement(self, parts: Parts) -> SecretAgreement | None:
-        """None where the secret is known from the start, or brokers need none."""
-        secret = parts.services.secret
-        if not (self._agrees_on_secret(parts) and parts.dialer.proves_secret):
-            return None
-        return SecretAgreement(
-            parts.store.node_id,
-            secret,
-            parts.metadata.image,
-            parts.dialer,
-            self._ports.liveness,
-            listener=self._config.inter_broker_listener,
-            store=partial(store_secret, self._ports.files, parts.store.directory, secret),
-        )
-
-    async def _catch_up(self, quorum: Quorum) -> None:
-        """Wait until this node knows the metadata of the cluster that it joins. Raises `NotAdmitted`."""
-        timeout_ms = self._config[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
-        clock = self._ports.liveness
-        deadline_ms = clock.monotonic_ms() + timeout_ms
-        while not quorum.has_caught_up:
-            if quorum.failure is not None:
-                raise NotAdmitted(f"the metadata of the cluster cannot be applied: {quorum.failure}")
-            if clock.monotonic_ms() >= deadline_ms:
-                raise NotAdmitted(
-                    f"the metadata of the cluster could not be read within {timeout_ms} ms: check that a majority of "
-                    "its controllers run"
-                )
-            await clock.sleep(_CATCH_UP_POLL_MS)
+        quorum.driver.change_settings(raft_settings(self._config, self._joining.members, is_mixed=is_mixed))
 
     def _register_controller(self, parts: Parts, endpoints: Sequence[Endpoint]) -> None:
         registration = ControllerRegistration(

@@ -18,7 +18,8 @@
 
 The epoch is the broker's registration epoch, -1 if it never registered (KIP-966). The next start renames it to
 `.unregistered-start`, which stays until the broker has registered what the start found missing: a start after a crash
-in between still compares the logs with the inventory of that epoch.
+in between still compares the logs with the inventory of that epoch. It is outdated once Apache Kafka has changed the
+logs: a start that finds Kafka's traces removes it.
 
 `cluster.secret`, in the data directory, is Penstock's own: the token of the cluster in one line (ADR 19).
 """
@@ -182,6 +183,12 @@ def read_clean_mark(files: FileSystem, directory: str) -> int | None:
 def read_unregistered_start(files: FileSystem, directory: str) -> int | None:
     """The broker epoch of the last clean stop, if no start since has registered what it found missing."""
     return _read_mark(files, f"{directory}/{UNREGISTERED_START}")
+
+
+def forget_unregistered_start(files: FileSystem, directory: str) -> None:
+    """Remove the mark of a start that did not come to its end, if there is one."""
+    if read_unregistered_start(files, directory) is not None:
+        remove_unregistered_start(files, directory)
 
 
 def remove_unregistered_start(files: FileSystem, directory: str) -> None:

@@ -152,8 +152,11 @@ class LogStore:
         producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
         journal_bytes: int = 0,
         ring: SyncRing | None = None,
+        was_used_by_kafka: bool = False,
     ) -> "LogStore":
         """Lock the directory, which is created if it does not exist. `offload` is for reads and removals.
+
+        `was_used_by_kafka`: Apache Kafka has changed the logs since this broker had them.
 
         Raises `DirectoryInUse` when another process has it, `DirectoryMismatch` when it is another broker's.
         """
@@ -177,6 +180,8 @@ class LogStore:
             else:
                 _check_owner(meta, directory, node_id)
             metadata_files.restrict_access(files, directory)
+            if was_used_by_kafka:  # a start of ours that crashed before that must not be continued
+                metadata_files.forget_unregistered_start(files, directory)
             store = cls(
                 directory,
                 meta,
