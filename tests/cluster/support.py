@@ -74,6 +74,7 @@ class MemorySink:
         self.gate: asyncio.Future[None] | None = None
         self.appending = asyncio.Event()
         self.leader_id: int | None = CONFIG.node_id
+        self.voter_ids: tuple[int, ...] = (CONFIG.node_id,)
         self.is_active = True
         self.applied: AppliedMetadata
         """What gets the records that are committed."""

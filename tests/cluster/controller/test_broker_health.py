@@ -206,6 +206,25 @@ def test_of_several_directories_only_the_replicas_in_the_failed_one_move_away() 
     assert decide_disk_failure(image, CONFIG, 1, [bad]).records == []
 
 
+def test_a_broker_of_kafka_is_not_elected_for_a_replica_in_its_failed_directory() -> None:
+    """It serves its other directories, so it is not fenced."""
+    image = cluster(factor=2, partitions=1)
+    good, bad = disk_of(1), bytes([9] * 16)
+    kafka = {"metadata.version": (7, 30)}
+    image.brokers[1] = replace(image.brokers[1], log_dirs=(good, bad), features=kafka)
+    partition = partitions(image)[0]
+    other = next(each for each in partition.replicas if each != 1)
+    directories = tuple(bad if each == 1 else partition.directory_of(each) for each in partition.replicas)
+    image.topics["t"].partitions[0] = replace(partition, directories=directories)
+    commit(image, [ConfigRecord(resource_type=2, resource_name="t", name="min.insync.replicas", value="2")])
+    commit(image, decide_disk_failure(image, CONFIG, 1, [bad]).records)
+    commit(image, decide_fence(image, CONFIG, other).records)
+    (left,) = partitions(image)
+    assert (left.leader, left.elr) == (NO_LEADER, (1, other))
+    commit(image, decide_unfence(image, CONFIG, other).records)
+    assert partitions(image)[0].leader == other
+
+
 def test_the_cordoned_directories_of_a_broker_are_noted_from_the_level_that_knows_them() -> None:
     image = cluster()
     assert decide_cordon(image, 1, [disk_of(1)]).records == []

@@ -11,8 +11,10 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import (
     BrokerFeature,
+    ControllerFeature,
     FeatureLevelRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
 )
 from tests.cluster.support import CONFIG, commit
 
@@ -106,6 +108,19 @@ def test_a_level_that_one_broker_does_not_support_is_refused() -> None:
     assert refusal(image, FeatureUpdate(name="g", level=2)) == (
         "Invalid update version 2 for feature g. Broker 4 only supports versions 0-1"
     )
+
+
+def test_a_level_that_one_voter_does_not_support_is_refused_until_it_has_left() -> None:
+    image = image_with({"g": (0, 3)})
+    features = [ControllerFeature(name="g", min_supported_version=0, max_supported_version=1)]
+    commit(image, [RegisterControllerRecord(controller_id=5, features=features)])
+    update = FeatureUpdate(name="g", level=2)
+    _, result = decide_update_features(image, CONFIG, [update], voter_ids=(1, 5))
+    assert result.message == (
+        "Invalid update version 2 for feature g. Controller 5 only supports versions 0-1"
+    )
+    records, _ = decide_update_features(image, CONFIG, [update], voter_ids=(1,))
+    assert records == [FeatureLevelRecord(name="g", feature_level=2)]
 
 
 def test_the_quorums_own_level_is_known_and_never_lowered() -> None:

@@ -203,7 +203,8 @@ class Controller:
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> FeaturesUpdated:
         return await self._mutate(
-            lambda: decide_update_features(self.image, self.config, updates), validate_only=validate_only
+            lambda: decide_update_features(self.image, self.config, updates, self._log.sink.voter_ids),
+            validate_only=validate_only,
         )
 
     async def alter_quotas(

@@ -40,6 +40,7 @@ class ElectionRules:
             has_elr=self._has_elr,
             election=election,
             directory_of=lambda broker_id: directory_of(self._image, broker_id),
+            has_directory=self._image.has_directory,
         )
 
     def min_isr_of(self, topic: str) -> int:

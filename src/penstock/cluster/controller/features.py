@@ -1,7 +1,7 @@
 """Decides UpdateFeatures: the feature levels of the whole cluster (KIP-584)."""
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -70,12 +70,15 @@ def _check_workable(image: MetadataImage) -> None:
 
 
 def decide_update_features(
-    image: MetadataImage, config: BrokerConfig, updates: Sequence[FeatureUpdate]
+    image: MetadataImage,
+    config: BrokerConfig,
+    updates: Sequence[FeatureUpdate],
+    voter_ids: Collection[int] = (),
 ) -> Decision[FeaturesUpdated]:
-    """Raise or lower levels, within what every registered broker supports."""
+    """Raise or lower levels, within what every registered broker and every voter supports."""
     try:
         for update in updates:
-            _check(image, update)
+            _check(image, update, voter_ids)
     except Refusal as refusal:
         return Decision([], FeaturesUpdated(error=refusal.code, message=refusal.message))
     records: list[MetadataRecord] = [
@@ -87,14 +90,14 @@ def decide_update_features(
     return Decision([*records, *decide_min_isr(image, config, wanted)], FeaturesUpdated())
 
 
-def _check(image: MetadataImage, update: FeatureUpdate) -> None:
+def _check(image: MetadataImage, update: FeatureUpdate, voter_ids: Collection[int]) -> None:
     current = image.features.levels.get(update.name, 0)
     reason: str | None = None
     if update.upgrade_type not in tuple(UpgradeType):
         reason = "The controller does not support the given upgrade type."
     elif update.level < 0:
         reason = "A feature version cannot be less than 0."
-    elif (unsupported := _unsupported(image, update)) is not None:
+    elif (unsupported := _unsupported(image, update, voter_ids)) is not None:
         reason = unsupported
     elif update.level < current and update.upgrade_type == UpgradeType.UPGRADE:
         reason = (
@@ -114,10 +117,14 @@ def _check(image: MetadataImage, update: FeatureUpdate) -> None:
         )
 
 
-def _unsupported(image: MetadataImage, update: FeatureUpdate) -> str | None:
+def _unsupported(image: MetadataImage, update: FeatureUpdate, voter_ids: Collection[int]) -> str | None:
     supporters = [("The controller", image.features.supported)]
     supporters += [
         (f"Broker {broker_id}", image.brokers[broker_id].features) for broker_id in sorted(image.brokers)
+    ]
+    supporters += [  # the registration of a controller stays when it leaves
+        (f"Controller {node_id}", image.controllers[node_id].features)
+        for node_id in sorted(image.controllers.keys() & set(voter_ids))
     ]
     for who, supported in supporters:
         low, high = supported.get(update.name, (0, 0))

@@ -44,6 +44,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     has_elr: bool = True
     election: Election = Election.ONLINE
     directory_of: Callable[[int], bytes] = lambda _broker_id: DIRECTORY_UNASSIGNED
+    has_directory: Callable[[int, bytes], bool] = lambda _broker_id, _directory: True
+    """Whether a broker can use a directory: a broker of Apache Kafka may have others than one that has failed."""
 
 
 class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,18 +140,22 @@ def _with_eligible(
 def _elect(before: Partition, target: Partition, rules: Rules) -> tuple[int, bool]:
     """The leader (NO_LEADER for none), and whether it has all committed records."""
     eligible = target.isr or target.elr
+
+    def may_lead(broker_id: int) -> bool:
+        return rules.may_lead(broker_id) and rules.has_directory(broker_id, before.directory_of(broker_id))
+
     if rules.election is Election.PREFERRED:
         order = (target.replicas[0], before.leader, *target.replicas)
     else:
         order = (before.leader, *target.replicas)
     for each in order:
-        if each in eligible and rules.may_lead(each):
+        if each in eligible and may_lead(each):
             return each, True
     if before.leader in eligible and rules.may_stay(before.leader):
         return before.leader, True
     if rules.election is Election.UNCLEAN:
         for each in target.replicas:
-            if rules.may_lead(each):
+            if may_lead(each):
                 return each, False
     return NO_LEADER, True
 

@@ -67,9 +67,8 @@ def change_partitions(
                 here = _with_directory(rules.of(topic.name), returning)
                 record = change_partition(topic.topic_id, number, partition, requested, here)
             elif not returning.is_fenced and partition.leader == NO_LEADER:
-                record = change_partition(
-                    topic.topic_id, number, partition, RequestedChange(), alone.of(topic.name)
-                )
+                here = _with_directory(alone.of(topic.name), returning)
+                record = change_partition(topic.topic_id, number, partition, RequestedChange(), here)
             elif not returning.is_fenced and partition.leader == broker_id and not returning.stopped_cleanly:
                 record = PartitionChangeRecord(topic_id=topic.topic_id, partition_id=number, leader=broker_id)
             if record is not None:
@@ -109,11 +108,15 @@ def _has_lost_disk(partition: Partition, returning: ReturningBroker) -> bool:
 
 
 def _with_directory(rules: Rules, returning: ReturningBroker) -> Rules:
-    """Replace the lost directory by the broker's new one."""
+    """Use the directories that the broker has now."""
     directories = returning.log_dirs
     directory = directories[0] if len(directories) == 1 else DIRECTORY_UNASSIGNED
 
     def directory_of(broker_id: int) -> bytes:
         return directory if broker_id == returning.broker_id else rules.directory_of(broker_id)
 
-    return msgspec.structs.replace(rules, directory_of=directory_of)
+    def has_directory(broker_id: int, directory: bytes) -> bool:
+        # It has none that failed: see `_has_lost_disk`.
+        return broker_id == returning.broker_id or rules.has_directory(broker_id, directory)
+
+    return msgspec.structs.replace(rules, directory_of=directory_of, has_directory=has_directory)

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from penstock.cluster.metadata import topic_names
 from penstock.cluster.metadata.mirrors import MIRROR, MIRRORED_TOPIC, Mirror, MirroredTopic
 from penstock.cluster.metadata.state import (
+    DIRECTORY_MIGRATING,
+    DIRECTORY_UNASSIGNED,
     Features,
     Partition,
     RegisteredBroker,
@@ -168,6 +170,13 @@ class MetadataImage:
         """Whether a broker is registered and may lead, or be in sync."""
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.may_lead
+
+    def has_directory(self, broker_id: int, directory: bytes) -> bool:
+        """Whether a broker has not lost one of several directories. Only brokers of Apache Kafka have several."""
+        broker = self.brokers.get(broker_id)
+        if broker is None or not broker.is_kafka or directory in (DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING):
+            return True
+        return not broker.log_dirs or directory in broker.log_dirs
 
     def active_brokers(self) -> Iterator[RegisteredBroker]:
         """The brokers in Metadata responses, by id."""

@@ -4,7 +4,7 @@ In that order: nothing is seen, here or by a client, that a crash could take bac
 node is a quorum of one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from penstock.cluster.metadata.applied import AppliedMetadata, Subscriber
@@ -21,6 +21,9 @@ class RecordSink(Protocol):
     def leader_id(self) -> int | None:
         """The leader of the quorum, if it is known."""
         ...
+
+    @property
+    def voter_ids(self) -> Collection[int]: ...
 
     @property
     def is_active(self) -> bool:

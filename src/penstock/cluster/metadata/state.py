@@ -20,6 +20,7 @@ from penstock.protocol.messages.metadata_records import (
 NO_LEADER = -1
 NO_LEADER_CHANGE = -2  # in a PartitionChangeRecord
 DIRECTORY_UNASSIGNED = bytes(16)
+DIRECTORY_MIGRATING = bytes(15) + b"\x02"  # of a broker that came from ZooKeeper
 DIRECTORY_LOST = bytes(15) + b"\x01"  # all directories of a broker with no working one (KIP-858)
 
 _PROTOCOL_NAMES = {number: name for name, number in SECURITY_PROTOCOL_IDS.items()}
