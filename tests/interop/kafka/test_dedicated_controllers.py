@@ -23,6 +23,7 @@ class DedicatedCluster(RollingCluster):
     def __init__(self, directory: Path, jars: Path) -> None:
         super().__init__(directory, jars, len(CONTROLLERS))
         self._home = directory
+        self._new_ports = {number: free_port() for number in NEW_CONTROLLERS}
         self.quorum_nodes: dict[int, KafkaNode | BrokerProcess] = {}
 
     def start(self) -> None:
@@ -34,15 +35,18 @@ class DedicatedCluster(RollingCluster):
         self.start_kafka()
         self.quorum_nodes.update(self.kafka)
         self.kafka = {}
+        # A broker of Kafka looks for the leader at these addresses only, not at those of the voters that it knows.
+        new = [f"localhost:{port}" for port in self._new_ports.values()]
+        servers = {"controller.quorum.bootstrap.servers": ",".join([*self.controllers.values(), *new])}
         for number in KAFKA_BROKERS:
-            self.add_kafka_broker(number)
+            self.add_kafka_broker(number, **servers)
         self.add_penstock(PENSTOCK_BROKER)
 
     def add_penstock_controller(self, number: int) -> None:
         """Start a controller of Penstock, which becomes a voter by itself."""
         home = self._home / f"penstock-{number}"
         home.mkdir()
-        port = free_port()
+        port = self._new_ports[number]
         config = home / "server.properties"
         values = {
             "process.roles": "controller",
