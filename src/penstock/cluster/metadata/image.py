@@ -136,6 +136,10 @@ class MetadataImage:
         brokers = {each.broker_id for each in self.brokers.values() if each.is_kafka}
         return frozenset(brokers | (controllers - self.brokers.keys()))
 
+    def kafka_voters(self, voter_ids: Collection[int]) -> list[int]:
+        """The voters that are nodes of Apache Kafka, as far as they are registered."""
+        return sorted(self.kafka_nodes(voter_ids).intersection(voter_ids))
+
     def mirror(self, name: str) -> Mirror | None:
         settings = self.configs.get((MIRROR, name))
         return None if settings is None else Mirror.of(name, settings)

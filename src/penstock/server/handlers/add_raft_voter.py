@@ -1,11 +1,13 @@
 """AddRaftVoter (key 80), v0-v1: add a voter to the metadata quorum (KIP-853).
 
 A broker may add itself. Other clients may only add a registered broker or controller at its registered endpoints: nodes
-connect to voters, and prove the secret of the cluster to them.
+connect to voters, and prove the secret of the cluster to them. While there are mirrors, only nodes of Penstock get
+a vote: a controller of Kafka would not keep them.
 """
 
 from typing import Any
 
+from penstock.cluster.metadata.state import is_kafka_node
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 from penstock.security.operations import Operation
@@ -23,7 +25,18 @@ def handle(ctx: RequestContext, request: AddRaftVoterRequest) -> Any:
             error_code=ErrorCode.INVALID_REQUEST,
             error_message="A voter is a registered broker or controller, at the addresses that it has registered",
         )
+    if any(ctx.broker.controller.image.mirrors()) and not _is_penstock(ctx, request.voter_id):
+        return AddRaftVoterResponse(
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message="The cluster has mirrors, which controllers of Apache Kafka do not keep: delete them first",
+        )
     return ask_quorum(ctx, request, AddRaftVoterResponse)
+
+
+def _is_penstock(ctx: RequestContext, node_id: int) -> bool:
+    image = ctx.broker.controller.image
+    node = image.brokers.get(node_id) or image.controllers.get(node_id)
+    return node is not None and not is_kafka_node(node.features)
 
 
 def _is_registered(ctx: RequestContext, request: AddRaftVoterRequest) -> bool:

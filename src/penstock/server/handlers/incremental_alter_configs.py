@@ -17,7 +17,7 @@ from penstock.cluster.metadata.image import ResourceType
 from penstock.protocol.messages import incremental_alter_configs as api
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.handlers.shared.config_changes import alter, answer, is_of_broker
+from penstock.server.handlers.shared.config_changes import alter, answer, is_checked_first
 from penstock.server.handlers.shared.log_level_changes import alter_log_levels
 from penstock.server.handlers.shared.permissions import settings_refusal
 
@@ -25,10 +25,10 @@ VERSIONS = range(2)
 
 
 def is_own(request: api.IncrementalAlterConfigsRequest) -> bool:
-    """Whether this broker handles it before the controller: it has log levels or settings of a single broker."""
+    """Whether this broker handles it before the controller: log levels, settings of a single broker, mirrors."""
     return any(
         each.resource_type == ResourceType.BROKER_LOGGER
-        or is_of_broker(each.resource_type, each.resource_name)
+        or is_checked_first(each.resource_type, each.resource_name)
         for each in request.resources
     )
 

@@ -11,6 +11,7 @@ from penstock.cluster.controller.alter_configs import ConfigsAltered, ResourceCh
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller_access import ControllerIsLocal
 from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.metadata.mirrors import MIRROR
 from penstock.config.property import ConfigError
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import alter_configs as whole
@@ -20,6 +21,11 @@ from penstock.server.context import RequestContext
 from penstock.server.forwarding import ask_controller
 from penstock.server.handlers.shared.permissions import settings_refusal
 from penstock.storage.errors import LogError
+
+
+def is_checked_first(resource_type: int, resource_name: str) -> bool:
+    """Whether the broker that receives a request checks it before the controller, which may be one of Kafka."""
+    return resource_type == MIRROR or is_of_broker(resource_type, resource_name)
 
 
 def is_of_broker(resource_type: int, resource_name: str) -> bool:
@@ -109,6 +115,8 @@ async def _refusal(
     code = settings_refusal(ctx, Operation.ALTER_CONFIGS, resource.resource_type, resource.resource_name)
     if code:
         return code, None
+    if resource.resource_type == MIRROR and (reason := _mirror_refusal(ctx, resource.resource_name)):
+        return ErrorCode.INVALID_REQUEST, reason
     if not is_of_broker(resource.resource_type, resource.resource_name) or ctx.peer.is_forwarded:
         return None
     try:
@@ -118,6 +126,18 @@ async def _refusal(
     except ConfigError as error:
         return ErrorCode.INVALID_REQUEST, str(error)
     return None
+
+
+def _mirror_refusal(ctx: RequestContext, name: str) -> str | None:
+    """Kafka's controllers do not keep the records of mirrors, and cannot decide about them."""
+    image, quorum = ctx.broker.controller.image, ctx.broker.quorum
+    voters = image.kafka_voters(quorum.voter_ids)
+    if not voters or (image.mirror(name) is not None and quorum.leader_id not in voters):
+        return None
+    return (
+        f"Mirror {name} cannot be changed while nodes of Apache Kafka are controllers ({', '.join(map(str, voters))}): "
+        "they do not keep mirrors. Replace these controllers first, or remove their votes"
+    )
 
 
 async def _check_own(ctx: RequestContext, resource: ResourceChanges, *, replace_all: bool) -> None:
