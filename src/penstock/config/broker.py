@@ -120,6 +120,11 @@ class BrokerConfig:
         return "broker" in self[network.PROCESS_ROLES]
 
     @property
+    def is_controller(self) -> bool:
+        """Whether this node may vote in the metadata quorum."""
+        return "controller" in self[network.PROCESS_ROLES]
+
+    @property
     def inter_broker_listener(self) -> str:
         """The listener by which this node reaches brokers; a node that is only a controller need not have one."""
         if (name := self[network.INTER_BROKER_LISTENER_NAME]) is not None:

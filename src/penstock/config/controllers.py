@@ -30,7 +30,7 @@ def controllers_to_join(config: BrokerConfig) -> Sequence[Member]:
     """The controllers of the cluster that this node joins; empty if it starts a cluster. Raises `ConfigError`."""
     setting = replication.CONTROLLER_QUORUM_BOOTSTRAP_SERVERS
     found = [_member(setting.name, each) for each in config[setting]]
-    if "controller" in config[network.PROCESS_ROLES]:
+    if config.is_controller:
         own = {(each.host, each.port) for each in (*config.listeners, *config.advertised_listeners)}
         if own.intersection(found):
             return ()

@@ -5,6 +5,7 @@ from typing import Any, cast
 import pytest
 
 from penstock.client.connection import Connection
+from penstock.client.core.handshake import BrokerInfo
 from penstock.cluster.quorum.peers import QuorumPeers
 from penstock.cluster.raft import messages as raft
 from penstock.cluster.raft.values import Address, LogPosition, ReplicaKey
@@ -27,6 +28,7 @@ class Stranger:
     """A node that refuses this one's requests."""
 
     is_lost = False
+    info = BrokerInfo(address="127.0.0.1:9093")
 
     async def call(self, _api_key: int, _version: int, _request: Any) -> VoteResponse:
         return VoteResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

@@ -143,7 +143,8 @@ _TIMEOUTS_WITH_KAFKA_MS: Final = {
 
 
 def raft_settings(config: BrokerConfig, members: Members | None, *, is_mixed: bool) -> RaftSettings:
-    """A node that joins controllers stays an observer, unless it is told to become a voter (KIP-1186).
+    """A node that joins controllers stays an observer, unless it is told to become a voter (KIP-1186). A node without the
+    role of a controller always does.
 
     `is_mixed`: nodes of Apache Kafka are in the cluster.
     """
@@ -161,5 +162,6 @@ def raft_settings(config: BrokerConfig, members: Members | None, *, is_mixed: bo
         request_timeout_ms=config[replication.CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS],
         retry_backoff_ms=config[replication.CONTROLLER_QUORUM_RETRY_BACKOFF_MS],
         snapshot_after_bytes=config[replication.METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS],
-        auto_join=not joins_controllers or config[replication.CONTROLLER_QUORUM_AUTO_JOIN_ENABLE],
+        auto_join=config.is_controller
+        and (not joins_controllers or config[replication.CONTROLLER_QUORUM_AUTO_JOIN_ENABLE]),
     )
