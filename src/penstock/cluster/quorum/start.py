@@ -143,8 +143,9 @@ _TIMEOUTS_WITH_KAFKA_MS: Final = {
 
 
 def raft_settings(config: BrokerConfig, members: Members | None, *, is_mixed: bool) -> RaftSettings:
-    """A node that joins controllers stays an observer, unless it is told to become a voter (KIP-1186). A node without the
-    role of a controller always does.
+    """A node that joins controllers stays an observer, unless it is told to become a voter (KIP-1186).
+
+    A node without the role of a controller always stays one.
 
     `is_mixed`: nodes of Apache Kafka are in the cluster.
     """
