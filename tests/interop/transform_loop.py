@@ -1,9 +1,9 @@
 """A consume-transform-produce loop, to be killed: each input becomes one output, with its offset, in one transaction.
 
-    python -m tests.interop.transform_loop BOOTSTRAP INPUT OUTPUT GROUP TRANSACTIONAL_ID [TIMEOUT_MS]
+    python -m tests.interop.transform_loop BOOTSTRAP INPUT OUTPUT GROUP TRANSACTIONAL_ID [TIMEOUT_MS [RECORDS]]
 
 Reads the input from the committed offset, writes each record in upper case to the partition of the same number, and
-commits some records at a time. Ends by itself when the record `stop` has been committed in every partition; prints
+commits at most RECORDS at a time. Ends by itself when the record `stop` has been committed in every partition; prints
 `working` once it has committed for the first time.
 """
 
@@ -16,7 +16,6 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 CALL_TIMEOUT_S = 20.0
-RECORDS_MAX = 20
 TRIES_MAX = 100
 RETRY_S = 0.2
 COORDINATOR_MOVES = (
@@ -28,7 +27,13 @@ T = TypeVar("T")
 
 
 def main(
-    bootstrap: str, source: str, target: str, group_id: str, transactional_id: str, timeout_ms: str = "5000"
+    bootstrap: str,
+    source: str,
+    target: str,
+    group_id: str,
+    transactional_id: str,
+    timeout_ms: str = "5000",
+    records_max: str = "20",
 ) -> None:
     producer = Producer(
         {
@@ -54,7 +59,7 @@ def main(
     open_partitions = set(partitions)
     is_first = True
     while open_partitions:
-        messages = [m for m in consumer.consume(RECORDS_MAX, 0.2) if not _is_passing(m)]
+        messages = [m for m in consumer.consume(int(records_max), 0.2) if not _is_passing(m)]
         if not messages:
             continue
         try:

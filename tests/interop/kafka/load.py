@@ -28,6 +28,8 @@ _PATIENCE_S: Final = 90.0
 _ADMIN_S: Final = 10.0
 _PRODUCE_EVERY_S: Final = 0.01
 _TRANSACTION_MS: Final = 60_000  # longer than a broker may be gone until it is fenced
+_TRANSACTION_RECORDS: Final = 200  # so that it catches up after a pause
+_LOOP_GROUP: Final = "loop-group"
 _STOP: Final = b"stop"
 
 
@@ -270,7 +272,8 @@ class Load:
             self._loop = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "tests.interop.transform_loop"),
-                    *(bootstrap, LOAD, COPIES, "loop-group", "loop", str(_TRANSACTION_MS)),
+                    *(bootstrap, LOAD, COPIES, _LOOP_GROUP, "loop", str(_TRANSACTION_MS)),
+                    str(_TRANSACTION_RECORDS),
                 ],
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -336,7 +339,7 @@ class Load:
         )
         everything = {partition: set(range(end)) for partition, end in ends.items()}
         self._await(lambda: self.share is None or self.share.taken == everything, "end of the share group")
-        self._loop.wait(_PATIENCE_S)
+        self._await_loop()
         for each in self.clients:
             each.stop()
         for each in self.clients:
@@ -345,6 +348,22 @@ class Load:
         numbers = [[b"%d" % number for number in range(count)] for count in self.producer.sent]
         assert self._read(LOAD, ends) == [[*each, _STOP] for each in numbers]
         assert self._read(COPIES, None) == numbers
+
+    def _await_loop(self) -> None:
+        """Wait until the loop has ended, as long as it makes progress: it may be far behind on a busy machine."""
+        consumer = Consumer({"bootstrap.servers": self._servers, "group.id": _LOOP_GROUP, "log_level": 0})
+        partitions = [TopicPartition(LOAD, each) for each in range(self._partitions)]
+        committed = -1
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._loop.wait(_PATIENCE_S)
+                    return
+                before = committed
+                committed = sum(each.offset for each in consumer.committed(partitions, _ADMIN_S))
+                assert committed > before, f"the transactional loop stopped at {committed}: {self.failures}"
+        finally:
+            consumer.close()
 
     def _read(self, topic: str, ends: dict[int, int] | None) -> list[list[bytes]]:
         """The values of each partition, up to its end for read_committed."""
