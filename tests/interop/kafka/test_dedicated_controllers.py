@@ -1,5 +1,6 @@
 """Dedicated controllers of Kafka, which are no brokers, are replaced by dedicated controllers of Penstock."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.interop.kafka.load import COPIES, LOAD, Load
 from tests.interop.kafka.rolling import RollingCluster
+from tests.interop.kafka.test_docs_of_clusters import PAGE, translated
 from tests.support.broker import BrokerProcess, free_port
 from tests.support.kafka_node import KafkaNode
 from tests.support.plugin import require_kafka
@@ -15,6 +17,12 @@ CONTROLLERS, NEW_CONTROLLERS = (1, 2, 3), (11, 12, 13)
 KAFKA_BROKERS, PENSTOCK_BROKER = (4, 5), 6
 BROKERS = (*KAFKA_BROKERS, PENSTOCK_BROKER)
 PARTITIONS = 3
+
+
+def documented_settings() -> str:
+    """The settings of a dedicated controller in docs/moving-from-kafka.md."""
+    (found,) = re.findall(r"```properties\n(# penstock-21.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    return str(found)
 
 
 class DedicatedCluster(RollingCluster):
@@ -48,16 +56,13 @@ class DedicatedCluster(RollingCluster):
         home.mkdir()
         port = self._new_ports[number]
         config = home / "server.properties"
-        values = {
-            "process.roles": "controller",
-            "node.id": str(number),
-            "listeners": f"CONTROLLER://localhost:{port}",
-            "controller.listener.names": "CONTROLLER",
-            "controller.quorum.bootstrap.servers": ",".join(self.controllers.values()),
-            "controller.quorum.auto.join.enable": "true",
-            "log.dirs": str(home / "data"),
+        here = {
+            "node.id=21": f"node.id={number}",
+            "10.0.0.21:9093": f"localhost:{port}",
+            "10.0.0.1:9093,10.0.0.2:9093,10.0.0.3:9093": ",".join(self.controllers.values()),
+            "/var/lib/penstock": str(home / "data"),
         }
-        config.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
+        config.write_text(translated(documented_settings(), here))
         node = BrokerProcess(home, config=config, host="localhost", port=port)
         self.quorum_nodes[number] = node.start()
         self.controllers[number] = f"localhost:{port}"

@@ -132,8 +132,7 @@ def _broker_rows(cluster: ClusterState, disks: Sequence[Disk]) -> list[tuple[obj
 def _show_quorum(quorum: QuorumState, broker_ids: Collection[int]) -> None:
     def role(node: QuorumNode) -> str:
         role = "leader" if node.node == quorum.leader else "voter" if node.is_voter else "observer"
-        # Only Kafka has controllers that are not brokers.
-        return role if node.node in broker_ids else f"{role} (Kafka controller)"
+        return role if node.node in broker_ids else f"{role} (controller only)"
 
     print(f"metadata quorum: leader {quorum.leader}, epoch {quorum.epoch}, committed {quorum.high_watermark}")
     rows = [(each.node, role(each), each.end_offset, each.lag) for each in quorum.nodes]
