@@ -16,8 +16,9 @@ from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import api_versions, sasl_authenticate, sasl_handshake
 
+SOFTWARE_NAME: Final = "penstock"
 _SOFTWARE: Final = api_versions.ApiVersionsRequest(
-    client_software_name="penstock", client_software_version="0.1"
+    client_software_name=SOFTWARE_NAME, client_software_version="0.1"
 )
 
 

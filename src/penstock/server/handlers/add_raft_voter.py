@@ -7,6 +7,7 @@ a vote: a controller of Kafka would not keep them.
 
 from typing import Any
 
+from penstock.client.core.handshake import SOFTWARE_NAME
 from penstock.cluster.metadata.state import is_kafka_node
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
@@ -34,9 +35,10 @@ def handle(ctx: RequestContext, request: AddRaftVoterRequest) -> Any:
 
 
 def _is_penstock(ctx: RequestContext, node_id: int) -> bool:
+    """By its registration; a node that asks for itself may not be registered yet."""
     image = ctx.broker.controller.image
     node = image.brokers.get(node_id) or image.controllers.get(node_id)
-    return node is not None and not is_kafka_node(node.features)
+    return ctx.peer.software_name == SOFTWARE_NAME if node is None else not is_kafka_node(node.features)
 
 
 def _is_registered(ctx: RequestContext, request: AddRaftVoterRequest) -> bool:
