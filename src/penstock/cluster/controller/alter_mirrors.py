@@ -25,8 +25,7 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.mirrors import MIRROR, MIRRORED_ACLS, Mirror, MirrorState
 from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.config import java_properties
-from penstock.config.patterns.automaton import Pattern
-from penstock.config.patterns.syntax import InvalidPattern
+from penstock.config.patterns import InvalidPattern, Pattern
 from penstock.config.property import ConfigError
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import ConfigRecord
