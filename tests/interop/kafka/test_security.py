@@ -1,6 +1,6 @@
 """The listeners of a Kafka cluster with SASL or TLS and an authorizer: Penstock's brokers follow the same rules."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,8 @@ AUTHORIZER = {
     "allow.everyone.if.no.acl.found": "false",
 }
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+Security = Callable[[Path], tuple[dict[str, str], dict[str, dict[str, str]]]]
+"""The settings of nodes, and of clients by user."""
 USERS = {"broker": "broker-secret", "alice": "alice-secret", "mallory": "mallory-secret"}
 
 
@@ -49,6 +51,14 @@ def of_sasl(_directory: Path) -> tuple[dict[str, str], dict[str, dict[str, str]]
         }
         for name, password in USERS.items()
     }
+    return nodes, clients
+
+
+def of_sasl_for_brokers(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """The listener of controllers asks for no login: there the nodes of Penstock need their token."""
+    nodes, clients = of_sasl(directory)
+    nodes["listener.security.protocol.map"] = "CONTROLLER:PLAINTEXT,PLAINTEXT:SASL_PLAINTEXT"
+    nodes["super.users"] = "User:broker;User:ANONYMOUS"
     return nodes, clients
 
 
@@ -108,10 +118,10 @@ def create(bootstrap: str, client: Mapping[str, str], topic: str) -> KafkaError 
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", ["sasl", "tls"])
-def test_brokers_trust_each_other_by_the_rules_of_kafka(tmp_path: Path, kind: str) -> None:
-    nodes, clients = of_sasl(tmp_path) if kind == "sasl" else of_tls(tmp_path)
-    alice = "User:alice" if kind == "sasl" else "User:CN=alice"
+@pytest.mark.parametrize("security", [of_sasl, of_sasl_for_brokers, of_tls], ids=lambda each: each.__name__)
+def test_brokers_trust_each_other_by_the_rules_of_kafka(tmp_path: Path, security: Security) -> None:
+    nodes, clients = security(tmp_path)
+    alice = "User:CN=alice" if security is of_tls else "User:alice"
     settings = {**ONE_REPLICA, **AUTHORIZER, **nodes}
     cluster = MixedCluster(tmp_path, require_kafka(), 1, settings=settings, client_settings=clients["broker"])
     try:
@@ -135,6 +145,9 @@ def test_brokers_trust_each_other_by_the_rules_of_kafka(tmp_path: Path, kind: st
             replicas = {segment_bytes(cluster.data_of(each) / f"t-{number}") for each in (1, 11, 12)}
             assert len(replicas) == 1
             assert all(replicas)
+        if security is of_sasl_for_brokers:
+            tokens = {(cluster.data_of(each) / "cluster.secret").read_bytes() for each in (11, 12)}
+            assert len(tokens) == 1
     finally:
         cluster.close()
 
