@@ -104,7 +104,7 @@ async def led_elsewhere(directory: Path, forward: Callable[[bytes], Awaitable[by
             elsewhere = SimpleNamespace(is_active=False, image=known.image, config=known.config)
             patch.setattr(services, "controller", elsewhere)
             patch.setattr(services, "quorum", SimpleNamespace(is_active=False))
-            patch.setattr(services, "access", SimpleNamespace(forward=put))
+            patch.setattr(services, "access", SimpleNamespace(forward=put, forwarded_versions={}))
             yield services
 
 
