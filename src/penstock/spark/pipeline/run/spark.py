@@ -13,6 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.spark.dead_letters import dead_letters
 from penstock.spark.pipeline.compile.errors import short_message
 from penstock.spark.pipeline.compile.frames import Compiled
+from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, Sink
 from penstock.spark.pipeline.core.queries import PlannedQuery, checkpoint_root, dead_letter_topic
 from penstock.spark.pipeline.outputs import TopicTarget
@@ -20,6 +21,8 @@ from penstock.spark.pipeline.progress import batch as progress
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.supervisor import CannotStart
+from penstock.spark.pipeline.run.writers import OutputIdentity, OutputWriter, output_writer
+from penstock.spark.sink.identity import QUERY_PROPERTY, RUN_PROPERTY
 
 _OPENING_SOURCES = "Initializing sources"
 
@@ -38,7 +41,10 @@ def query_output(
 
 
 def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
-    """Spark cannot write to a Python data source in update mode: in that mode each batch is written individually."""
+    """Write with Spark's own calls of the sink, on the server of Spark Connect.
+
+    Spark cannot write to a Python data source in update mode: in that mode each batch is written individually.
+    """
     batch_id_option = sink.batch_id_option
     if mode != "update" or batch_id_option is None:
         return writer.format(sink.format).options(**sink.options)
@@ -48,6 +54,29 @@ def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWri
         batch.write.format(sink.format).options(**options).mode("append").save()
 
     return writer.foreachBatch(write)
+
+
+class BatchFunction:
+    """The function that Spark calls with each batch of a query with one output."""
+
+    def __init__(self, sink: Sink, mode: str) -> None:
+        self._sink = sink
+        self._mode = mode
+        self._writer: OutputWriter | None = None
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        if self._writer is None:
+            self._writer = output_writer(self._sink, self._mode, running_query(batch))
+        self._writer.write(batch, batch_id)
+
+
+def running_query(batch: DataFrame) -> OutputIdentity:
+    """Return the ids of the query that runs this batch, on its own thread."""
+    context = batch.sparkSession.sparkContext
+    query_id, run_id = (context.getLocalProperty(name) for name in (QUERY_PROPERTY, RUN_PROPERTY))
+    assert query_id is not None, "Spark runs a batch on the thread of its query"
+    assert run_id is not None, "Spark runs the jobs of a query in a group named after its run"
+    return OutputIdentity(query_id=query_id, run_id=run_id)
 
 
 class SparkStarter:
@@ -61,7 +90,11 @@ class SparkStarter:
 
     def __call__(self, planned: PlannedQuery) -> "SparkQuery":
         frame, sink, mode = query_output(self._pipeline, self._compiled, planned)
-        writer = _with_sink(frame.writeStream.outputMode(mode), sink, mode)
+        writer = frame.writeStream.outputMode(mode)
+        if is_remote(frame.sparkSession):
+            writer = _with_sink(writer, sink, mode)
+        else:
+            writer = writer.foreachBatch(BatchFunction(sink, mode))
         writer = writer.queryName(planned.name).option(
             "checkpointLocation", f"{self._checkpoints}/{planned.key}"
         )
