@@ -6,6 +6,7 @@ rows of one successful attempt of each task. The data sources `penstock` and `pe
 """
 
 import functools
+import json
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
@@ -41,13 +42,24 @@ class BatchWrite(Protocol[Message]):
         """Clean up after tasks of a job that failed."""
 
 
-def write_batch(frame: DataFrame, write: BatchWrite[Any]) -> None:
+def write_batch(frame: DataFrame, write: BatchWrite[Any]) -> dict[str, dict[str, int]]:
+    """Return the observed metrics of the frame: name -> column -> count."""
+    messages = frame.mapInArrow(functools.partial(_write_task, write), _SCHEMA)
     try:
-        rows = frame.mapInArrow(functools.partial(_write_task, write), _SCHEMA).collect()
+        rows = messages.collect()
     except BaseException:
         write.abort_batch()
         raise
     write.commit_batch([pickle.loads(row[0]) for row in rows])  # noqa: S301 - made by our own tasks
+    return _observed(messages)
+
+
+def _observed(frame: DataFrame) -> dict[str, dict[str, int]]:
+    """Return the metrics that the last job of a frame observed. Python has no API for this that cannot block."""
+    context = frame.sparkSession.sparkContext
+    jvm: Any = context._jvm  # noqa: SLF001
+    found = jvm.scala.jdk.javaapi.CollectionConverters.asJava(frame._jdf.queryExecution().observedMetrics())  # noqa: SLF001
+    return {name: json.loads(found[name].json()) for name in found}
 
 
 def _write_task(write: BatchWrite[Any], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

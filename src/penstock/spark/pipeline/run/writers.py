@@ -16,6 +16,7 @@ from penstock.spark.lake.table import Batch
 from penstock.spark.lake.writer import TableBatch
 from penstock.spark.options import Options
 from penstock.spark.pipeline.core.model import Sink
+from penstock.spark.pipeline.progress.batch import Counts
 from penstock.spark.sink.columns import check_schema
 from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.writers import TopicBatch, batch_decider
@@ -32,8 +33,8 @@ class OutputIdentity(msgspec.Struct, frozen=True, kw_only=True):
 class OutputWriter(Protocol):
     """One for each start of an output's query."""
 
-    def write(self, frame: DataFrame, batch_id: int) -> None:
-        """Write a batch and commit it; a batch that is committed changes nothing."""
+    def write(self, frame: DataFrame, batch_id: int) -> Counts:
+        """Write a batch and commit it, unless it is committed; return the frame's observed metrics, if known."""
 
 
 class TopicWriter:
@@ -42,9 +43,9 @@ class TopicWriter:
         self._identity = identity
         self._decider = batch_decider(self._settings, identity.query_id)
 
-    def write(self, frame: DataFrame, batch_id: int) -> None:
+    def write(self, frame: DataFrame, batch_id: int) -> Counts:
         check_schema(frame.schema, self._settings.topic)
-        write_batch(frame, TopicBatch(self._settings, self._identity.batch(batch_id), self._decider))
+        return write_batch(frame, TopicBatch(self._settings, self._identity.batch(batch_id), self._decider))
 
 
 class TableWriter:
@@ -53,9 +54,9 @@ class TableWriter:
         self._replaces_all = mode == "complete"
         self._query_id = identity.query_id
 
-    def write(self, frame: DataFrame, batch_id: int) -> None:
+    def write(self, frame: DataFrame, batch_id: int) -> Counts:
         batch = Batch(query_id=self._query_id, batch_id=batch_id)
-        write_batch(
+        return write_batch(
             frame, TableBatch(self._options, frame.schema, replaces_all=self._replaces_all, batch=batch)
         )
 
@@ -64,8 +65,9 @@ class FormatWriter:
     def __init__(self, sink: Sink, mode: str, identity: OutputIdentity) -> None:  # noqa: ARG002 - it records no batch
         self._sink = sink
 
-    def write(self, frame: DataFrame, batch_id: int) -> None:  # noqa: ARG002
+    def write(self, frame: DataFrame, batch_id: int) -> Counts:  # noqa: ARG002
         frame.write.format(self._sink.format).options(**self._sink.options).mode("append").save()
+        return {}
 
 
 _WRITERS: Mapping[str, Callable[[Sink, str, OutputIdentity], OutputWriter]] = {
