@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 
 Message = TypeVar("Message")
 
@@ -50,8 +50,12 @@ def write_batch(frame: DataFrame, write: BatchWrite[Any]) -> dict[str, dict[str,
     except BaseException:
         write.abort_batch()
         raise
-    write.commit_batch([pickle.loads(row[0]) for row in rows])  # noqa: S301 - made by our own tasks
+    _commit(write, rows)
     return _observed(messages)
+
+
+def _commit(write: BatchWrite[Any], rows: Sequence[Row]) -> None:
+    write.commit_batch([pickle.loads(row[0]) for row in rows])  # noqa: S301 - made by our own tasks
 
 
 def _observed(frame: DataFrame) -> dict[str, dict[str, int]]:

@@ -65,7 +65,10 @@ def claim_transactional_id(transactions: Transactions, task: Task) -> int | None
 
     It does not wait for a decision that is being committed: `commit` checks again.
     """
-    last = transactions.last_decision(task.run.query_id, is_stable=False)
+    return free_transactional_id(task, transactions.last_decision(task.run.query_id, is_stable=False))
+
+
+def free_transactional_id(task: Task, last: Decision | None) -> int | None:
     if last is not None and last.batch_id >= task.batch_id:
         return None
     return choose_id_number(task, last)
@@ -90,6 +93,8 @@ class BatchDecider:
 
     def commit(self, written: WrittenBatch) -> None:
         """Make a batch visible once. Returns when it is decided and its transactions are committed."""
+        if self._is_nothing(written):
+            return
         transactions, query_id = self._transactions, self._query_id
         own_ids = {written.run.transactional_id(member.number) for member in written.members}
         # List before deciding: no driver starts the next batch before this one is decided, so none of its transactions
@@ -121,6 +126,16 @@ class BatchDecider:
             f"batch {written.batch_id} of query {query_id} could not be decided: another driver of the same query "
             f"keeps taking over. Stop one of them."
         )
+
+    def _is_nothing(self, written: WrittenBatch) -> bool:
+        """Say whether a batch needs no decision: it has no rows, and no lost task has an id that could be used again."""
+        if written.members:
+            return False
+        last = self.last_decision()
+        if last is None:
+            return True
+        reused = last.reusable[: written.task_count] if last.run_id == written.run.run_id else ()
+        return last.batch_id < written.batch_id and set(reused) <= set(written.idle)
 
     def _take_over(self) -> Producer:
         if self._producer is None:

@@ -29,7 +29,7 @@ from penstock.spark.batch_write import BatchIdentity
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
-from penstock.spark.sink.decision import Member, Producer, choose_id_number
+from penstock.spark.sink.decision import Member, Producer
 from penstock.spark.sink.errors import SinkError, TransactionLost
 from penstock.spark.sink.exactly_once import BatchDecider, WrittenBatch
 from penstock.spark.sink.identity import Run, Task, streaming_task, task_of
@@ -107,28 +107,19 @@ class TopicBatch:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_decider": None}
 
-    @property
-    def is_decided(self) -> bool:
-        return self._last is not None and self._last.batch_id >= self._batch_id
-
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskCommitMessage:
         if not self._settings.is_exactly_once:
             return _write(self._settings, iterator)
         task = task_of(_task_context(), self._run, self._batch_id)
-        if self.is_decided:
+        number = exactly_once.free_transactional_id(task, self._last)
+        if number is None:
             return _drain(task, iterator)
-        return _write(self._settings, iterator, self._run, choose_id_number(task, self._last))
+        return _write(self._settings, iterator, self._run, number)
 
     def commit_batch(self, messages: Sequence[TaskCommitMessage]) -> None:
         written = _written_batch(messages, self._batch_id)
-        if self._decider is not None and written is not None and not self._is_nothing(written):
+        if self._decider is not None and written is not None:
             self._decider.commit(written)
-
-    def _is_nothing(self, written: WrittenBatch) -> bool:
-        """Say whether a batch without rows needs no decision, because no lost task has an id that could be reused."""
-        last = self._last
-        reused = last.reusable[: written.task_count] if last and last.run_id == self._run.run_id else ()
-        return not written.members and not self.is_decided and set(reused) <= set(written.idle)
 
     def abort_batch(self) -> None:
         if self._decider is not None:

@@ -1,7 +1,6 @@
 """(k) Spark: how fast a topic is read, against files of the same rows and against Spark's own Kafka connector."""
 
 import contextlib
-import functools
 import os
 import queue
 import shutil
@@ -58,14 +57,8 @@ def run(bench: Bench) -> None:
     with bench.directory() as scratch, bench.broker({_TOPIC: PARTITIONS, _LATENCY_TOPIC: 1}) as (server, _):
         bench.log(f"producing {bench.scale.spark_rows:,} records for Spark")
         produce(server.bootstrap, _TOPIC, records(bench.scale.spark_rows))
-        measure(bench, functools.partial(_drive, bench.scale, server.bootstrap, scratch), scratch)
+        measure(bench, Driver(bench.scale, server.bootstrap, scratch), scratch)
     add_ratios(bench.board)
-
-
-def _drive(
-    scale: Scale, bootstrap: str, directory: str, spark: "SparkSession", jars: Sequence[str], emit: Emit
-) -> None:
-    Driver(spark, scale, bootstrap, directory, emit).run((OURS, CONNECTOR) if jars else (OURS,))
 
 
 def add_ratios(board: Board) -> None:
@@ -82,22 +75,18 @@ def add_ratios(board: Board) -> None:
 class Driver:
     """Measures in a session, and emits each figure when it is measured."""
 
-    def __init__(
-        self,
-        spark: "SparkSession",
-        scale: Scale,
-        bootstrap: str,
-        directory: str,
-        emit: Emit,
-    ) -> None:
-        self._spark = spark
+    _spark: "SparkSession"
+    _emit: Emit
+
+    def __init__(self, scale: Scale, bootstrap: str, directory: str) -> None:
         self._scale = scale
         self._bootstrap = bootstrap
         self._directory = directory
-        self._emit = emit
         self._parquet = os.path.join(directory, "parquet")
 
-    def run(self, topic_formats: Sequence[str]) -> None:
+    def __call__(self, spark: "SparkSession", jars: Sequence[str], emit: Emit) -> None:
+        self._spark, self._emit = spark, emit
+        topic_formats = (OURS, CONNECTOR) if jars else (OURS,)
         self._emit("writing the same rows to Parquet files")
         self._read(OURS).write.mode("overwrite").parquet(self._parquet)
         sources = (*topic_formats, PARQUET)

@@ -4,8 +4,9 @@
         start.json                             the offsets with which batch 0 begins
         outputs/<output>.json                  a Position
 
-The first start writes the positions, then `start.json`. Checkpoints of single outputs, as Penstock wrote them before,
-are continued: the group begins at the furthest of them, and the other outputs catch up from where they are.
+The first start writes the positions, then `start.json`. An output that had a checkpoint of its own is continued where
+that ends: a new group begins at the furthest of its outputs, and the others catch up. The old checkpoint then gets a
+file `continued`, with which it is never read again.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +14,35 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
-from penstock.spark.pipeline.core.queries import PlannedQuery
+from penstock.spark.pipeline.core.queries import SHARED_PREFIX, PlannedQuery
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.run.checkpoints import CheckpointFiles, QueryLog
 from penstock.spark.pipeline.run.positions import OwnBatch, Position, furthest, in_step, new_position
+
+_CONTINUED = "continued"
+_UNKNOWN_POSITION = (
+    "the checkpoint {} does not say where its output is, because it was written with other sources: rename the output, "
+    "or remove the checkpoint; both start it again from the source's start"
+)
+_SHARED_BEFORE = (
+    "{} shared the reads of its source until now, and cannot go on by itself, as steps that keep state or a trigger of "
+    "its own need it: rename the output, or remove {} from the checkpoints; both start it again from the source's start"
+)
+
+
+def position_path(key: str, member: str) -> str:
+    return f"{key}/outputs/{member}.json"
+
+
+def check_not_shared(files: CheckpointFiles, planned: PlannedQuery) -> None:
+    """Raise PipelineError if this query, which reads by itself, shared the reads of a source before."""
+    positions = [position_path(f"{SHARED_PREFIX}{source.name}", planned.key) for source in planned.reads]
+    found = [path for path in positions if files.read(path) is not None]
+    if files.read(f"{planned.key}/{_CONTINUED}") is not None:
+        found.append(f"{planned.key}/")
+    if found:
+        message = _SHARED_BEFORE.format(planned.name, " and ".join(found))
+        raise PipelineError(planned.name, [Problem(message=message)])
 
 
 class GroupState:
@@ -71,7 +97,7 @@ class GroupState:
         return f"{self._key}/start.json"
 
     def _position_path(self, member: str) -> str:
-        return f"{self._key}/outputs/{member}.json"
+        return position_path(self._key, member)
 
     # -- opening
 
@@ -105,19 +131,13 @@ class GroupState:
         log = QueryLog(self._files, member.key)
         planned, finished = log.last_planned(), log.last_finished()
         query_id = log.query_id()
-        if query_id is None or planned < 0:
+        if query_id is None or planned < 0 or self._files.read(f"{member.key}/{_CONTINUED}") is not None:
             return None
         ends = {batch: log.ends(batch) for batch in {planned, planned - 1, finished} if batch >= 0}
         if any(len(each) != 1 for each in ends.values()):
             raise PipelineError(
                 member.name,
-                [
-                    Problem(
-                        message=f"the checkpoint {member.key} does not say where output {member.name} is: it was "
-                        "written by another form of the pipeline. Finish it with that form, or remove the "
-                        "checkpoint to start again"
-                    )
-                ],
+                [Problem(message=_UNKNOWN_POSITION.format(member.key))],
             )
         if planned == finished:
             return new_position(reached=ends[finished][0])

@@ -17,13 +17,14 @@ from penstock.spark.pipeline.compile.frames import Compiled
 from penstock.spark.pipeline.compile.sources import first_offsets, read_streams, start_at
 from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, Sink
+from penstock.spark.pipeline.core.problems import PipelineError
 from penstock.spark.pipeline.core.queries import QueryGroup, checkpoint_root
 from penstock.spark.pipeline.progress import batch as progress
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.catch_up import CatchUp
 from penstock.spark.pipeline.run.checkpoints import CheckpointFiles
-from penstock.spark.pipeline.run.group_state import GroupState
+from penstock.spark.pipeline.run.group_state import GroupState, check_not_shared
 from penstock.spark.pipeline.run.outputs import frame_of, part_of, sink_of
 from penstock.spark.pipeline.run.shared import SharedBatches
 from penstock.spark.pipeline.run.supervisor import CannotStart, OnOutputFailure
@@ -93,13 +94,20 @@ class SparkStarter:
         writer = frame.writeStream.outputMode(mode)
         if is_remote(self._spark):
             return SparkQuery(self._start(group, _with_sink(writer, sink, mode)))
+        try:
+            check_not_shared(CheckpointFiles(self._spark, self._checkpoints), planned)
+        except PipelineError as error:
+            raise CannotStart(str(error)) from None
         return SparkQuery(self._start(group, writer.foreachBatch(BatchFunction(sink, mode))))
 
     def _start_shared(self, group: QueryGroup, on_output_failure: OnOutputFailure) -> "SharedQuery":
         pipeline = part_of(self._pipeline, group.members)
         (source,) = group.reads
         files = CheckpointFiles(self._spark, self._checkpoints)
-        state = GroupState(files, group.key, group.members, partial(first_offsets, pipeline, source))
+        try:
+            state = GroupState(files, group.key, group.members, partial(first_offsets, pipeline, source))
+        except PipelineError as error:
+            raise CannotStart(str(error)) from None
         if state.is_unfinished:
             source = msgspec.structs.replace(source, starting=start_at(pipeline, source, state.start))
         batches = SharedBatches(pipeline, group, state)
