@@ -18,7 +18,7 @@ from penstock.spark.sink.decision import (
     encode_pieces,
 )
 from penstock.spark.sink.errors import Fenced, TransactionLost
-from penstock.spark.sink.exactly_once import WrittenBatch
+from penstock.spark.sink.exactly_once import BatchDecider, WrittenBatch
 from penstock.spark.sink.identity import Run, Task, driver_id, is_task_of_query
 
 QUERY = "q"
@@ -152,9 +152,14 @@ Message = tuple[int, Member | None]
 """The number that a task claimed, and its transaction if it wrote something."""
 
 
-def task(brokers: ModelBrokers, me: Task, rows: Sequence[int]) -> Generator[None, None, Message | None]:
+def task(
+    brokers: ModelBrokers, me: Task, rows: Sequence[int], decider: BatchDecider | None
+) -> Generator[None, None, Message | None]:
     """What a task does, with a stop wherever it may be held up. None: it failed."""
-    number = exactly_once.claim_transactional_id(brokers, me)
+    if decider is None:
+        number = exactly_once.claim_transactional_id(brokers, me)
+    else:
+        number = exactly_once.free_transactional_id(me, decider.last_decision())
     yield
     if number is None:
         return me.number, None
@@ -178,17 +183,22 @@ class Spark:
         self.committed = -1  # its commit log
         self.choose: Callable[[int], int] = lambda _: 0
         self.zombies: list[Generator[None, None, Message | None]] = []
+        self.keeps_decider = False  # as pipelines do: one for each run
         self._runs = itertools.count()
         self._task_ids: dict[Run, itertools.count[int]] = {}
 
     def start(self, batches_max: int = 1 << 30) -> None:
         """One run of the query: the batches that are not in its log, as many as there are or are asked for."""
         run = self.new_run()
+        decider = BatchDecider(self.brokers, QUERY) if self.keeps_decider else None
         first = self.committed + 1
         for batch_id in range(first, min(len(self.batches), first + batches_max)):
-            written = self.run_tasks(run, batch_id)
+            written = self.run_tasks(run, batch_id, decider)
             try:
-                exactly_once.commit(self.brokers, written)
+                if decider is None:
+                    exactly_once.commit(self.brokers, written)
+                else:
+                    decider.commit(written)
             except TransactionLost:
                 exactly_once.abort(self.brokers, written)
                 raise
@@ -199,10 +209,12 @@ class Spark:
         self._task_ids[run] = itertools.count()  # a new application counts from 0 again
         return run
 
-    def run_tasks(self, run: Run, batch_id: int) -> WrittenBatch:
+    def run_tasks(self, run: Run, batch_id: int, decider: BatchDecider | None = None) -> WrittenBatch:
         rows = self.batches[batch_id]
         count = 1 + self.choose(3)
-        messages = [self._run_task(run, batch_id, part, rows[part::count]) for part in range(count)]
+        if decider is not None:
+            decider.last_decision()  # before the tasks, which do not take over
+        messages = [self._run_task(run, batch_id, part, rows[part::count], decider) for part in range(count)]
         return WrittenBatch(
             run=run,
             batch_id=batch_id,
@@ -211,7 +223,9 @@ class Spark:
             task_count=count,
         )
 
-    def _run_task(self, run: Run, batch_id: int, partition: int, rows: Sequence[int]) -> Message:
+    def _run_task(
+        self, run: Run, batch_id: int, partition: int, rows: Sequence[int], decider: BatchDecider | None
+    ) -> Message:
         for attempt in itertools.count():
             me = Task(
                 run=run,
@@ -220,7 +234,7 @@ class Spark:
                 attempt=attempt,
                 number=next(self._task_ids[run]),
             )
-            steps = task(self.brokers, me, rows)
+            steps = task(self.brokers, me, rows, decider)
             try:
                 while attempt > 3 or self.choose(8) != 7:
                     next(steps)

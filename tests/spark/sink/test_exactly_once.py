@@ -76,14 +76,16 @@ def choose_tasks(crash: CrashAt, partitionings: tuple[int, int], count: int) -> 
 
 
 @pytest.mark.parametrize("partitionings", [(1, 1), (1, 2), (2, 0), (2, 2)])
+@pytest.mark.parametrize("keeps_decider", [False, True])
 def test_a_driver_may_die_before_any_step_and_its_successor_before_any_other(
-    partitionings: tuple[int, int],
+    partitionings: tuple[int, int], keeps_decider: bool
 ) -> None:
     crashes = 0
     for first in itertools.count():
         is_first_over = False
         for second in itertools.count(0, 3):
             spark = Spark(ModelBrokers(), BATCHES)
+            spark.keeps_decider = keeps_decider
             crash = CrashAt(first, second)
             spark.brokers.between = crash
             spark.choose = partial(choose_tasks, crash, partitionings)
@@ -133,6 +135,7 @@ class Trouble:
 @given(st.integers(0, 1 << 32))
 def test_crashes_lost_tasks_and_second_drivers_in_any_mixture_change_nothing(seed: int) -> None:
     spark = Spark(ModelBrokers(), BATCHES)
+    spark.keeps_decider = bool(seed % 2)
     Trouble(spark, seed)
     run_to_the_end(spark)
     spark.brokers.between = lambda: None
@@ -145,6 +148,7 @@ def test_crashes_lost_tasks_and_second_drivers_in_any_mixture_change_nothing(see
 @given(st.integers(0, 1 << 32))
 def test_what_was_left_open_is_aborted_by_the_next_batch(seed: int) -> None:
     spark = Spark(ModelBrokers(), BATCHES)
+    spark.keeps_decider = bool(seed % 2)
     Trouble(spark, seed)
     run_to_the_end(spark)
     spark.zombies.clear()
@@ -173,15 +177,19 @@ def test_of_two_drivers_the_slower_one_leaves_nothing_open(monkeypatch: pytest.M
     check(spark)
 
 
-def test_a_long_run_uses_no_more_ids_than_it_has_tasks() -> None:
+@pytest.mark.parametrize("keeps_decider", [False, True])
+def test_a_long_run_uses_no_more_ids_than_it_has_tasks(keeps_decider: bool) -> None:
     spark = Spark(ModelBrokers(), [[number, 1000 + number, 2000 + number] for number in range(200)])
+    spark.keeps_decider = keeps_decider
     spark.choose = lambda n: 0 if n != 3 else spark.committed % 3  # one, two or three tasks
     spark.start()
     assert spark.brokers.id_count == 3 + 1  # and the driver's
 
 
-def test_an_id_of_a_task_that_was_lost_is_not_used_again() -> None:
+@pytest.mark.parametrize("keeps_decider", [False, True])
+def test_an_id_of_a_task_that_was_lost_is_not_used_again(keeps_decider: bool) -> None:
     spark = Spark(ModelBrokers(), [[n] for n in range(4)])
+    spark.keeps_decider = keeps_decider
 
     def lose_one(count: int) -> int:
         return 7 if count == 8 and spark.committed == 1 and not spark.zombies else 0

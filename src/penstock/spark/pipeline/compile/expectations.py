@@ -13,7 +13,7 @@ from pyspark.sql.types import BooleanType
 
 from penstock.spark.pipeline.compile.errors import report_as
 from penstock.spark.pipeline.core.model import Expectation, Otherwise
-from penstock.spark.pipeline.progress.batch import EXPECTATION_METRICS
+from penstock.spark.pipeline.progress.batch import EXPECTATION_METRICS, REJECTED_METRICS
 from penstock.spark.record_columns import RECORD
 
 STOP_MARK = "penstock stopped:"
@@ -50,6 +50,10 @@ def accepted_rows(frame: DataFrame, owner: str, expectations: Sequence[Expectati
         # of conditions that are not deterministic. (It simplifies `rand() >= 0`, and refuses row ids in streams.)
         condition = (F.rand(0) + 1 > 0) & condition
     return frame.filter(condition)
+
+
+def count_rejects(frame: DataFrame, owner: str, reason: Column) -> DataFrame:
+    return frame.observe(REJECTED_METRICS + owner, F.count(reason).alias("rows"))
 
 
 def rejection_reason(expectations: Sequence[Expectation]) -> Column:
