@@ -7,10 +7,9 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from penstock.spark.text import one_line
+from penstock.spark.text import shortened
 
 NULL_VALUE = "null value"
-_TEXT_LENGTH_MAX = 60
 
 
 class DecoderError(ValueError):
@@ -93,8 +92,3 @@ class BatchDecoder:
                 field = self._decoder.schema.fields[at]
                 return f"{field.name}: {shortened(value)} does not fit {field.dataType.simpleString()}"
         return None
-
-
-def shortened(value: object) -> str:
-    text = str(value) if isinstance(value, (int, float)) or value is None else repr(value)
-    return one_line(text, _TEXT_LENGTH_MAX)

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.avro.rows import AvroRowDecoder
-from penstock.spark.decode.avro.schema_registry import RegistryUnreachable
+from penstock.spark.decode.schema_registry import RegistryUnreachable
 from penstock.spark.decode.batch import NULL_VALUE, BatchDecoder, DecoderError
 from penstock.spark.decode.settings import AvroDecoder
 

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 import msgspec
 from pyspark.sql import SparkSession
 
+from penstock.spark.encode.schemas import Registration
 from penstock.spark.pipeline.check.analysis import Analysis, analyse
 from penstock.spark.pipeline.core.graph import unused_warnings
 from penstock.spark.pipeline.core.model import Pipeline
@@ -35,7 +36,8 @@ def check_pipeline(
     pipeline: Pipeline, spark: SparkSession, *, partitions: Mapping[str, int] | None = None
 ) -> Report:
     """Check the pipeline. `partitions` has the topics of the cluster with their partition counts."""
-    analysis = analyse(spark, pipeline)
+    registration = Registration.OFFLINE if partitions is None else Registration.CHECK
+    analysis = analyse(spark, pipeline, registration)
     found = [*unused_warnings(pipeline), *stream_problems(pipeline), *analysis.problems]
     if partitions is not None:
         found += topic_problems(pipeline, partitions)

@@ -15,13 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.spark.decode.frames import decode
+from penstock.spark.encode.schemas import Place, Registration
 from penstock.spark.pipeline.compile import expectations
 from penstock.spark.pipeline.compile.errors import CompileError, report_as
 from penstock.spark.pipeline.compile.steps import Views, run_step, watermarked
 from penstock.spark.pipeline.core.graph import topological_order
 from penstock.spark.pipeline.core.model import Output, Pipeline, Source, SqlStep, Step, TopicSource, rejects
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
-from penstock.spark.record_columns import ERROR
+from penstock.spark.pipeline.core.queries import rejects_of
+from penstock.spark.record_columns import ENCODED_KEY, ENCODED_VALUE, ERROR, STOP
 
 ReadSource = Callable[[Source], DataFrame]
 
@@ -37,9 +39,14 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
             raise PipelineError(pipeline.file, self.problems)
 
 
-def compile_frames(spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> Compiled:
+def compile_frames(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    read_source: ReadSource,
+    registration: Registration = Registration.RUN,
+) -> Compiled:
     """Compile a pipeline. It skips parts that read a part with a problem, so that only causes are reported."""
-    compiler = _Compiler(spark, pipeline, read_source)
+    compiler = _Compiler(spark, pipeline, read_source, registration)
     try:
         for each in (*pipeline.sources, *topological_order(pipeline.steps), *pipeline.outputs):
             compiler.add(each)
@@ -49,7 +56,10 @@ def compile_frames(spark: SparkSession, pipeline: Pipeline, read_source: ReadSou
 
 
 class _Compiler:
-    def __init__(self, spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> None:
+    def __init__(
+        self, spark: SparkSession, pipeline: Pipeline, read_source: ReadSource, registration: Registration
+    ) -> None:
+        self._registration = registration
         self._pipeline = pipeline
         self._read_source = read_source
         self._failed: set[str] = set()
@@ -86,9 +96,23 @@ class _Compiler:
     def _add_output(self, output: Output) -> None:
         if output.input in self.frames:
             with report_as("output", output.name, output.target.line or output.line):
-                written = output.target.select(self.frames[output.input])
+                written = self._encode(output, self.frames[output.input])
+                written = output.target.select(written)
                 written.schema  # noqa: B018 - makes Spark analyse it
                 self.compiled.outputs[output.name] = written
+
+    def _encode(self, output: Output, frame: DataFrame) -> DataFrame:
+        """Encode the rows; those that cannot be encoded stop the query, or are rejected."""
+        place = Place(directory=self._pipeline.directory, registration=self._registration)
+        encoded = output.target.encode_rows(frame, place)
+        if ERROR not in encoded.columns:
+            return encoded
+        if output.target.rejects_rows:
+            is_rejected = F.col(STOP).isNull() & F.col(ERROR).isNotNull()
+            self.rejected[rejects_of(output)] = encoded.filter(is_rejected).drop(
+                STOP, ENCODED_KEY, ENCODED_VALUE
+            )
+        return encoded.filter(expectations.is_written(f"output {output.name}", frame.columns))
 
     def _add_topic(self, source: TopicSource) -> None:
         records = self._read_source(source)

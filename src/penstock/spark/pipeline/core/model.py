@@ -40,6 +40,8 @@ from penstock.spark.record_columns import RECORD
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from penstock.spark.encode.schemas import Place
+
 OUTPUT_MODES = ("append", "update", "complete")
 
 
@@ -221,6 +223,15 @@ class Target(Part, frozen=True, kw_only=True):
     def select(self, frame: "DataFrame") -> "DataFrame":
         """Return the frame to write. A ValueError says why it cannot be written."""
         return frame.drop(RECORD)
+
+    def encode_rows(self, frame: "DataFrame", place: "Place") -> "DataFrame":  # noqa: ARG002 - subclasses use it
+        """Add the columns that `select` writes, and with them the reasons why rows cannot be written."""
+        return frame
+
+    @property
+    def rejects_rows(self) -> bool:
+        """Whether rows that cannot be written are dead letters."""
+        return False
 
     def problems(self) -> Iterator[str]:
         """Yield the errors that show without Spark and without a broker."""

@@ -1,6 +1,6 @@
 """Plans the streaming queries of a pipeline, and the order in which `--once` runs them. No I/O.
 
-Each output is a query, and each source or step that may reject rows has a query that writes its dead letters. A query
+Each output is a query, and each source, step or output that may reject rows has a query that writes its dead letters. A query
 is named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`; the part after the pipeline's name is the
 directory of its checkpoint. Spark ties a checkpoint to the sources of its query; with one dead-letter query for each
 source or step, a source can be added to the file without losing the checkpoints of others.
@@ -42,12 +42,19 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     repeats: bool = False  # its queries feed each other
 
 
+def rejects_of(output: Output) -> str:
+    """Return the name of an output's rejects; names of sources and steps have no dot."""
+    return f"output.{output.name}"
+
+
 def plan_queries(pipeline: Pipeline) -> tuple[PlannedQuery, ...]:
     """Return the queries of a pipeline: its outputs in the file's order, then its dead letters."""
     outputs = [_for_output(pipeline, output) for output in pipeline.outputs]
     needed = upstream(pipeline, (output.input for output in pipeline.outputs))
     rejecting = [name for name in _rejecting(pipeline) if name in needed]
-    return (*outputs, *(_for_dead_letters(pipeline, name) for name in rejecting))
+    unwritable = [(rejects_of(each), each.input) for each in pipeline.outputs if each.target.rejects_rows]
+    letters = [*((name, name) for name in rejecting), *unwritable]
+    return (*outputs, *(_for_dead_letters(pipeline, name, reads) for name, reads in letters))
 
 
 def dead_letter_topic(pipeline: Pipeline) -> str:
@@ -65,12 +72,12 @@ def _for_output(pipeline: Pipeline, output: Output) -> PlannedQuery:
     )
 
 
-def _for_dead_letters(pipeline: Pipeline, rejecting: str) -> PlannedQuery:
+def _for_dead_letters(pipeline: Pipeline, rejecting: str, reads: str) -> PlannedQuery:
     key = f"{DEAD_LETTERS}.{rejecting}"
     return PlannedQuery(
         key=key,
         name=f"{pipeline.name}.{key}",
-        reads=_topics_of(pipeline, rejecting),
+        reads=_topics_of(pipeline, reads),
         rejecting=rejecting,
         writes_topic=dead_letter_topic(pipeline),
         trigger_ms=pipeline.trigger_ms,

@@ -28,6 +28,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.spark.decode.settings import Decoder, RawDecoder
+from penstock.spark.encode.settings import Encoder
 from penstock.spark.pipeline.core import model
 from penstock.spark.pipeline.core.model import Expectation, PythonFunction, Watermark
 from penstock.spark.pipeline.outputs import ConsoleTarget, TableTarget, TopicTarget
@@ -293,6 +294,8 @@ class PipelineDefinition:
         headers: Mapping[str, str] | None = None,
         delivery: str = "exactly-once",
         partitions: int | None = None,
+        encode: Encoder | None = None,
+        encode_key: Encoder | None = None,
         **options: Unpack[OutputOptions],
     ) -> None:
         """Write to a topic, by default the topic with the name of the output."""
@@ -304,6 +307,8 @@ class PipelineDefinition:
             headers=headers,
             delivery=delivery,
             partitions=partitions,
+            encode=encode,
+            encode_key=encode_key,
         )
         self.to(name, source, target, **options)
 
