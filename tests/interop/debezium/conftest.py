@@ -1,4 +1,4 @@
-"""Tests with PostgreSQL and Debezium. `make interop-debezium` runs them: they are collected when INTEROP_DEBEZIUM is set."""
+"""Tests with PostgreSQL and Debezium. `make interop-debezium` runs them, and sets INTEROP_DEBEZIUM."""
 
 import os
 

@@ -115,9 +115,9 @@ def running_connect(
     }
     files = []
     for name, content in (("worker", worker), ("connector", settings)):
-        path = directory / f"{name}.properties"
-        path.write_text("".join(f"{key}={value}\n" for key, value in content.items()))
-        files.append(str(path))
+        file = directory / f"{name}.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in content.items()))
+        files.append(str(file))
     jars = [CONNECT_JARS, *([CONVERTER_JARS] if "io.apicurio" in str(converter) else [])]
     path = ":".join(f"{each}/*" for each in jars)
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
@@ -144,7 +144,7 @@ def running_registry(directory: Path) -> Iterator[str]:
 def await_that(condition: Any, process: "subprocess.Popen[bytes] | None" = None) -> None:
     deadline = time.monotonic() + _DEADLINE_S
     while not condition():
-        assert process is None or process.poll() is None, f"{process.args} ended"
+        assert process is None or process.poll() is None, f"{process.args!r} ended"
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(_POLL_S)
 

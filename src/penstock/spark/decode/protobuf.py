@@ -40,6 +40,8 @@ def row_decoder(settings: ProtobufDecoder, directory: str) -> "ProtobufRowDecode
 class ProtobufRowDecoder:
     """`descriptors` are the bytes of a FileDescriptorSet."""
 
+    reads_records = False
+
     def __init__(self, descriptors: bytes, settings: ProtobufDecoder) -> None:
         self._descriptors = descriptors
         self._message = settings.message

@@ -32,6 +32,8 @@ class AvroRowDecoder:
     defines the columns. With `registry_url`, each worker fetches each id that is not in `schemas` once.
     """
 
+    reads_records = False
+
     def __init__(self, settings: AvroDecoder) -> None:
         if settings.reader_schema is None and not settings.schemas:
             raise DecoderError("avro: set a schema file as `reader_schema`, or in `schemas`")
@@ -51,14 +53,14 @@ class AvroRowDecoder:
     def reader(self) -> Callable[[bytes], Any]:
         wanted = parse_schema(RegisteredSchema(text=self._reader_text))
         if not self._settings.framed:
-            return lambda value: _decode_body(value, wanted, None, "the schema")
+            return lambda value: decode_body(value, wanted, None, "the schema")
         parsed: dict[int, Any] = {}
 
         def read(value: bytes) -> Any:
             schema_id, body = split_frame(value)
             if schema_id not in parsed:
                 parsed[schema_id] = self._writer_schema(schema_id)
-            return _decode_body(body, parsed[schema_id], wanted, f"schema {schema_id}")
+            return decode_body(body, parsed[schema_id], wanted, f"schema {schema_id}")
 
         return read
 
@@ -98,7 +100,7 @@ def parse_schema(
     return parsed
 
 
-def _decode_body(body: bytes, written: Any, wanted: Any, name: str) -> Any:
+def decode_body(body: bytes, written: Any, wanted: Any, name: str) -> Any:
     stream = io.BytesIO(body)
     try:
         row = fastavro.schemaless_reader(stream, written, wanted)

@@ -1,9 +1,9 @@
 """Plans the streaming queries of a pipeline, and the order in which `--once` runs them. No I/O.
 
-Each output is a query, and each source, step or output that may reject rows has a query that writes its dead letters. A query
-is named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`; the part after the pipeline's name is the
-directory of its checkpoint. Spark ties a checkpoint to the sources of its query; with one dead-letter query for each
-source or step, a source can be added to the file without losing the checkpoints of others.
+Each output is a query, and each source, step or output that may reject rows has a query that writes its dead letters.
+A query is named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`; the part after the pipeline's name
+is the directory of its checkpoint. Spark ties a checkpoint to the sources of its query; with one dead-letter query for
+each source or step, a source can be added to the file without losing the checkpoints of others.
 
 Queries may feed each other through topics. `plan_rounds` puts a query after those that write its topics; queries that
 feed each other in a cycle share a round, which is repeated until none of them reads new records.
