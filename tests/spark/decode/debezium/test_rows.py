@@ -16,6 +16,11 @@ from penstock.spark.decode.settings import DebeziumDecoder
 from tests.spark.decode.debezium.recorded_events import FORMS, Record, events, schemas
 from tests.support.registry import running_registry
 
+
+def schema_of(**columns: pa.DataType) -> Any:
+    return pa.schema([pa.field(name, kind) for name, kind in columns.items()])
+
+
 SOURCE = {
     "connector": "postgresql",
     "name": "shop",
@@ -25,14 +30,11 @@ SOURCE = {
     "lsn": 7,
     "ts_ms": 1,
 }
-TWO_COLUMNS: Any = pa.schema([pa.field("id", pa.int32()), pa.field("v", pa.string())])
-IDS: Any = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
-ODD = json.dumps(
-    {
-        "schema": {"type": "struct", "fields": [{"field": "op"}, {"field": "after", "type": "odd"}]},
-        "payload": {"op": "c"},
-    }
-).encode()
+TWO_COLUMNS = schema_of(id=pa.int32(), v=pa.string())
+IDS = schema_of(id=pa.int64(), name=pa.string())
+_ODD_ROW = {"field": "after", "type": "struct", "fields": [{"field": "x", "type": "odd"}]}
+_ODD_SCHEMA = {"type": "struct", "fields": [{"field": "op", "type": "string"}, _ODD_ROW]}
+ODD = json.dumps({"schema": _ODD_SCHEMA, "payload": {"op": "c"}}).encode()
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +112,7 @@ def test_every_type_of_postgresql_becomes_its_type_of_spark(form: str, registry:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_operations_have_the_row_after_or_of_a_delete_its_key(form: str, registry: str) -> None:
-    table = pa.schema(
-        [("id", pa.int32()), ("name", pa.string()), ("email", pa.string()), ("points", pa.int64())]
-    )
+    table = schema_of(id=pa.int32(), name=pa.string(), email=pa.string(), points=pa.int64())
     records = events(form, "customers")
     rows = decoded(
         DebeziumRowDecoder(settings(form, registry), table), [(each.value, each.key) for each in records]
@@ -128,10 +128,7 @@ def test_operations_have_the_row_after_or_of_a_delete_its_key(form: str, registr
 @pytest.mark.parametrize("form", FORMS)
 def test_a_truncate_has_no_row_and_a_place_in_the_order(form: str, registry: str) -> None:
     records = events(form, "full_identity")
-    decoder = DebeziumRowDecoder(
-        settings(form, registry, before=True, transaction=True),
-        pa.schema([("id", pa.int32()), ("v", pa.string())]),
-    )
+    decoder = DebeziumRowDecoder(settings(form, registry, before=True, transaction=True), TWO_COLUMNS)
     rows = [
         each for each in decoded(decoder, [(one.value, one.key) for one in records]) if isinstance(each, dict)
     ]
