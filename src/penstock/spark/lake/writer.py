@@ -1,7 +1,9 @@
-"""The writers behind `df.write` and `df.writeStream`: files on the executors, one commit on the driver.
+"""Writes a batch to a table: files on the executors, one commit on the driver.
 
-Spark creates a writer on the driver before the tasks of each batch, sends it to them, and creates another to commit.
-The first decides which columns the files have; the commit looks at the table again, because others may have changed it.
+`TableBatch` does it; pipelines use it through `batch_write`, and the writers behind `df.write` and `df.writeStream` are
+shells around it. It is created on the driver before the tasks of each batch and sent to them; Spark creates another one
+to commit. The first decides which columns the files have; the commit looks at the table again, because others may have
+changed it.
 
 Files of a failed batch are left for `penstock table vacuum`. Spark also calls `abort` while a commit may still be
 running, such as when a query is stopped: removing files then would lose rows of the table.
@@ -36,9 +38,14 @@ class TaskCommitMessage(WriterCommitMessage):
     files: list[DataFile] = field(default_factory=list)
 
 
-class _Writer:
-    def __init__(self, options: LakeOptions, schema: StructType, *, replaces_all: bool) -> None:
+class TableBatch:
+    """One write. `batch` is what the table records; None: the shells below find out at the commit, or nothing is."""
+
+    def __init__(
+        self, options: LakeOptions, schema: StructType, *, replaces_all: bool, batch: Batch | None = None
+    ) -> None:
         self._options = options
+        self._batch = batch
         self._replaces_all = replaces_all
         self._rows_schema = arrow_schema(schema)
         table = open_table(options.path, options.table_format)
@@ -60,9 +67,13 @@ class _Writer:
     def abort(self, *_: object) -> None:
         """Leave the files to `vacuum`."""
 
-    def _commit(
-        self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None, query_id: str | None
-    ) -> None:
+    def abort_batch(self) -> None:
+        """Leave the files to `vacuum`."""
+
+    def commit_batch(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        self._commit(messages, self._batch)
+
+    def _commit(self, messages: Sequence[WriterCommitMessage | None], batch: Batch | None) -> None:
         """Commit the files of the tasks, or remove them if the batch was committed before."""
         files = [
             file for message in messages if isinstance(message, TaskCommitMessage) for file in message.files
@@ -78,7 +89,7 @@ class _Writer:
             partition_by=self._layout.partition_by,
             replaces_all=self._replaces_all,
             merge_schema=self._options.merge_schema,
-            batch=_batch(query_id, batch_id),
+            batch=batch,
         )
         if not table.commit(commit):
             live = table.live_paths()
@@ -100,18 +111,18 @@ def _batch(query_id: str | None, batch_id: int | None) -> Batch | None:
     return Batch(query_id=query_id, batch_id=batch_id)
 
 
-class TableWriter(_Writer, DataSourceArrowWriter):
+class TableWriter(TableBatch, DataSourceArrowWriter):
     """`df.write`: one transaction, recorded as a batch only if the options `query_id` and `batch_id` are set."""
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._commit(messages, self._options.batch_id, self._options.query_id or _query_of(messages))
+        self._commit(messages, _batch(self._options.query_id or _query_of(messages), self._options.batch_id))
 
 
-class TableStreamWriter(_Writer, DataSourceStreamArrowWriter):
+class TableStreamWriter(TableBatch, DataSourceStreamArrowWriter):
     """`df.writeStream`: each micro-batch is one transaction, done once."""
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        self._commit(messages, batchId, _query_of(messages) or self._options.query_id)
+        self._commit(messages, _batch(_query_of(messages) or self._options.query_id, batchId))
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -26,7 +26,7 @@ from penstock.spark.pipeline.compile.sources import read_ranges
 from penstock.spark.pipeline.core.model import Pipeline, TopicSource
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, state_directory
 from penstock.spark.pipeline.progress.batch import Offsets
-from penstock.spark.pipeline.run.spark import query_output
+from penstock.spark.pipeline.run.outputs import frame_of, sink_of
 
 DONE_FILE = "backfills.json"
 
@@ -105,8 +105,8 @@ def backfill(
         key = f"{query.key} {times.from_ms} {times.to_ms}"
         was_done = key in done.known and not again
         if not was_done:
-            frame, sink, mode = query_output(pipeline, compiled, query)
-            writer = frame.write.format(sink.format).options(**sink.options)
+            sink, mode = sink_of(pipeline, query)
+            writer = frame_of(pipeline, compiled, query).write.format(sink.format).options(**sink.options)
             if query.output is not None:
                 write_id = f"backfill {pipeline.name} {key}" + (f" {time.time_ns()}" if again else "")
                 writer = writer.options(**query.output.target.idempotent_write_options(write_id))

@@ -11,6 +11,7 @@ transaction is the decision, which is atomic. Applying the decision can be repea
 This module does not use sockets: `Transactions` is the interface to brokers.
 """
 
+import contextlib
 import logging
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -19,7 +20,7 @@ import msgspec
 
 from penstock.spark.sink.decision import Decision, Member, Producer, choose_id_number, decide
 from penstock.spark.sink.errors import Fenced, PartialCommit, TransactionLost
-from penstock.spark.sink.identity import Run, Task
+from penstock.spark.sink.identity import Run, Task, driver_id
 
 log = logging.getLogger(__name__)
 
@@ -70,41 +71,70 @@ def claim_transactional_id(transactions: Transactions, task: Task) -> int | None
     return choose_id_number(task, last)
 
 
-def commit(transactions: Transactions, written: WrittenBatch) -> None:
-    """Make a batch visible once. Returns when it is decided and its transactions are committed."""
-    query_id = written.run.query_id
-    own_ids = {written.run.transactional_id(member.number) for member in written.members}
-    # List before deciding: no driver starts the next batch before this one is decided, so none of its transactions
-    # are listed. A listed transaction that is not in this decision will never be in any.
-    leftovers = set(transactions.open_transactional_ids(query_id)) - own_ids
-    for _ in range(_COMMIT_ATTEMPTS_MAX):
-        driver = transactions.begin(written.run.driver_id)
-        last = transactions.last_decision(query_id, is_stable=True)
-        if last is not None and last.batch_id >= written.batch_id:
-            _finish_decided_batch(transactions, written, last)
-            return
-        _check_all_open(transactions, written)
-        decision = decide(
-            written.run,
-            written.batch_id,
-            members=written.members,
-            idle=written.idle,
-            task_count=written.task_count,
-            last=last,
+class BatchDecider:
+    """Decides the batches of one query, one after the other.
+
+    It takes over the driver's transactional id once. While it has that id, no other driver can decide anything: so it
+    knows the last decision without reading it. A newer driver fences it, and then it takes over again.
+    """
+
+    def __init__(self, transactions: Transactions, query_id: str) -> None:
+        self._transactions = transactions
+        self._query_id = query_id
+        self._producer: Producer | None = None
+        self._last: Decision | None = None
+
+    def last_decision(self) -> Decision | None:
+        self._take_over()
+        return self._last
+
+    def commit(self, written: WrittenBatch) -> None:
+        """Make a batch visible once. Returns when it is decided and its transactions are committed."""
+        transactions, query_id = self._transactions, self._query_id
+        own_ids = {written.run.transactional_id(member.number) for member in written.members}
+        # List before deciding: no driver starts the next batch before this one is decided, so none of its transactions
+        # are listed. A listed transaction that is not in this decision will never be in any.
+        leftovers = set(transactions.open_transactional_ids(query_id)) - own_ids
+        for _ in range(_COMMIT_ATTEMPTS_MAX):
+            producer = self._take_over()
+            last = self._last
+            if last is not None and last.batch_id >= written.batch_id:
+                _finish_decided_batch(transactions, written, last)
+                return
+            _check_all_open(transactions, written)
+            decision = decide(
+                written.run,
+                written.batch_id,
+                members=written.members,
+                idle=written.idle,
+                task_count=written.task_count,
+                last=last,
+            )
+            self._producer = None  # until it is known how this ended
+            with contextlib.suppress(Fenced):
+                transactions.record(query_id, producer, decision)
+                self._last = _apply(transactions, query_id, decision)
+                self._producer = producer
+                _abandon(transactions, leftovers)
+                return
+        raise TransactionLost(
+            f"batch {written.batch_id} of query {query_id} could not be decided: another driver of the same query "
+            f"keeps taking over. Stop one of them."
         )
-        try:
-            transactions.record(query_id, driver, decision)
-        except Fenced:
-            continue
-        _apply(transactions, query_id, decision)
-        _abandon(transactions, leftovers)
-        # The tasks of the next batch read the decision, and must all read this one.
-        transactions.last_decision(query_id, is_stable=True)
-        return
-    raise TransactionLost(
-        f"batch {written.batch_id} of query {query_id} could not be decided: another driver of the same query keeps "
-        f"taking over. Stop one of them."
-    )
+
+    def _take_over(self) -> Producer:
+        if self._producer is None:
+            producer = self._transactions.begin(driver_id(self._query_id))
+            self._last = self._transactions.last_decision(self._query_id, is_stable=True)
+            self._producer = producer
+        return self._producer
+
+
+def commit(transactions: Transactions, written: WrittenBatch) -> None:
+    """Commit a batch in a process that runs no other batch of its query."""
+    BatchDecider(transactions, written.run.query_id).commit(written)
+    # The tasks of the next batch read the decision, and must all read this one.
+    transactions.last_decision(written.run.query_id, is_stable=True)
 
 
 def abort(transactions: Transactions, written: WrittenBatch) -> None:
@@ -141,9 +171,9 @@ def _finish_decided_batch(transactions: Transactions, written: WrittenBatch, las
         )
 
 
-def _apply(transactions: Transactions, query_id: str, decision: Decision) -> None:
+def _apply(transactions: Transactions, query_id: str, decision: Decision) -> Decision:
     if decision.is_applied:
-        return  # its ids may be in use again, for the next batch of its run
+        return decision  # its ids may be in use again, for the next batch of its run
     run = Run(query_id=query_id, run_id=decision.run_id)
     lost = transactions.end(run, decision.members, commit=True)
     if lost and _is_unapplied(transactions, query_id, decision):
@@ -157,6 +187,7 @@ def _apply(transactions: Transactions, query_id: str, decision: Decision) -> Non
         )
     if not lost:
         transactions.mark_applied(query_id, decision)
+    return msgspec.structs.replace(decision, is_applied=not lost)
 
 
 def _is_unapplied(transactions: Transactions, query_id: str, decision: Decision) -> bool:

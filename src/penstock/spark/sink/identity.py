@@ -14,9 +14,9 @@ from pyspark import TaskContext
 from penstock.spark.sink.errors import SinkError
 
 _PREFIX = "penstock-spark"
-_QUERY_PROPERTY = "sql.streaming.queryId"
+QUERY_PROPERTY = "sql.streaming.queryId"
 _BATCH_PROPERTY = "streaming.sql.batchId"
-_RUN_PROPERTY = "spark.jobGroup.id"  # a streaming query runs its jobs in a group named after its run
+RUN_PROPERTY = "spark.jobGroup.id"  # a streaming query runs its jobs in a group named after its run
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,16 +55,20 @@ def is_task_of_query(transactional_id: str, query_id: str) -> bool:
 
 
 def streaming_task(context: TaskContext) -> Task:
-    properties = (_QUERY_PROPERTY, _RUN_PROPERTY, _BATCH_PROPERTY)
+    properties = (QUERY_PROPERTY, RUN_PROPERTY, _BATCH_PROPERTY)
     query_id, run_id, batch_id = map(context.getLocalProperty, properties)
     if not query_id or not run_id or batch_id is None:
         raise SinkError(
             "Spark gives this task no query, run and batch id, which exactly-once delivery needs: set the option "
             "delivery to at-least-once"
         )
+    return task_of(context, Run(query_id=query_id, run_id=run_id), int(batch_id))
+
+
+def task_of(context: TaskContext, run: Run, batch_id: int) -> Task:
     return Task(
-        run=Run(query_id=query_id, run_id=run_id),
-        batch_id=int(batch_id),
+        run=run,
+        batch_id=batch_id,
         partition=context.partitionId(),
         attempt=context.attemptNumber(),
         number=context.taskAttemptId(),

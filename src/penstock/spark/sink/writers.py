@@ -1,4 +1,4 @@
-"""Spark's side of the sink: writers for batches and for streams.
+"""Spark's side of the sink: `TopicBatch` for pipelines, and the writers of `format("penstock")`.
 
 A writer is created on the driver, sent to the tasks, and recreated where a stream commits, so it holds only settings.
 For exactly-once delivery the tasks leave their transactions open, and the driver ends them: for a stream through the
@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -24,13 +25,14 @@ from pyspark.sql.types import StructType
 
 from penstock.client.blocking.client import shared_client
 from penstock.events import now_ms
+from penstock.spark.batch_write import BatchIdentity
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
-from penstock.spark.sink.decision import Member, Producer
+from penstock.spark.sink.decision import Member, Producer, choose_id_number
 from penstock.spark.sink.errors import SinkError, TransactionLost
-from penstock.spark.sink.exactly_once import WrittenBatch
-from penstock.spark.sink.identity import Run, streaming_task
+from penstock.spark.sink.exactly_once import BatchDecider, WrittenBatch
+from penstock.spark.sink.identity import Run, Task, streaming_task, task_of
 from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.task import TaskWriter
 from penstock.spark.sink.transactions import BrokerTransactions
@@ -77,9 +79,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         task = streaming_task(_task_context())
         number = exactly_once.claim_transactional_id(_transactions(self._settings), task)
         if number is None:
-            for _ in iterator:  # stateful operators update their state as rows are consumed
-                pass
-            return TaskCommitMessage(run=task.run, number=task.number)
+            return _drain(task, iterator)
         return _write(self._settings, iterator, task.run, number)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
@@ -92,6 +92,51 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if written is not None:
             exactly_once.abort(_transactions(self._settings), written)
             _abandon(self._settings, written.run)
+
+
+class TopicBatch:
+    """One batch of a pipeline's output, written by `batch_write`: the driver knows which id each task may use."""
+
+    def __init__(self, settings: SinkSettings, identity: BatchIdentity, decider: BatchDecider | None) -> None:
+        self._settings = settings
+        self._run = Run(query_id=identity.query_id, run_id=identity.run_id)
+        self._batch_id = identity.batch_id
+        self._decider = decider  # None: at least once
+        self._last = None if decider is None else decider.last_decision()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_decider": None}
+
+    @property
+    def is_decided(self) -> bool:
+        return self._last is not None and self._last.batch_id >= self._batch_id
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskCommitMessage:
+        if not self._settings.is_exactly_once:
+            return _write(self._settings, iterator)
+        task = task_of(_task_context(), self._run, self._batch_id)
+        if self.is_decided:
+            return _drain(task, iterator)
+        return _write(self._settings, iterator, self._run, choose_id_number(task, self._last))
+
+    def commit_batch(self, messages: Sequence[TaskCommitMessage]) -> None:
+        written = _written_batch(messages, self._batch_id)
+        if self._decider is not None and written is not None and not self._is_nothing(written):
+            self._decider.commit(written)
+
+    def _is_nothing(self, written: WrittenBatch) -> bool:
+        """Say whether a batch without rows needs no decision, because no lost task has an id that could be reused."""
+        last = self._last
+        reused = last.reusable[: written.task_count] if last and last.run_id == self._run.run_id else ()
+        return not written.members and not self.is_decided and set(reused) <= set(written.idle)
+
+    def abort_batch(self) -> None:
+        if self._decider is not None:
+            _abandon(self._settings, self._run)
+
+
+def batch_decider(settings: SinkSettings, query_id: str) -> BatchDecider | None:
+    return BatchDecider(_transactions(settings), query_id) if settings.is_exactly_once else None
 
 
 class ForeachBatchWriter(DataSourceArrowWriter):
@@ -156,6 +201,13 @@ def _abandon(settings: SinkSettings, run: Run) -> None:
     for pause_s in (0.0, _TASKS_STOP_WAIT_S):
         time.sleep(pause_s)
         exactly_once.abandon_run(_transactions(settings), run)
+
+
+def _drain(task: Task, iterator: Iterator[pa.RecordBatch]) -> TaskCommitMessage:
+    """Take the rows of a batch that is decided: stateful operators update their state as rows are consumed."""
+    for _ in iterator:
+        pass
+    return TaskCommitMessage(run=task.run, number=task.number)
 
 
 def _task_context() -> TaskContext:

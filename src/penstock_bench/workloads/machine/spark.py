@@ -1,28 +1,28 @@
-"""(k) Spark: how fast a topic is read, against files of the same rows and against Spark's own Kafka connector.
-
-The Spark driver is a process of its own, so that its JVM ends with it. It sends what it measured through a pipe.
-"""
+"""(k) Spark: how fast a topic is read, against files of the same rows and against Spark's own Kafka connector."""
 
 import contextlib
-import glob
-import multiprocessing
+import functools
 import os
 import queue
-import random
 import shutil
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from penstock.distribution import pip_install
 from penstock_bench.board import Board
 from penstock_bench.context import Bench
 from penstock_bench.figures import quantile
 from penstock_bench.process_tree import descendants, memory_kib, parents
 from penstock_bench.scale import Scale
+from penstock_bench.workloads.machine.spark_driver import (
+    ARRIVAL_TIMEOUT_S,
+    PARTITIONS,
+    Emit,
+    measure,
+    produce,
+    records,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,27 +37,9 @@ MEMORY_SECOND = "largest Python worker, second half"
 
 _TOPIC = "spark"
 _LATENCY_TOPIC = "spark-latency"
-_PARTITIONS = 4
-_RECORD_BYTES = 200
-_JARS = os.path.join(sys.prefix, "interop", "spark-kafka", "*.jar")
-_WITHOUT_CONNECTOR = (
-    "Spark's own Kafka connector was not measured: `python -m tools.setup_spark_connector` fetches it where Maven can "
-    "be reached."
-)
-_END_TIMEOUT_S = 30.0
 _SAMPLE_INTERVAL_S = 0.05
 _MEMORY_BATCHES = 20
-_ARRIVAL_TIMEOUT_S = 60.0
 _WARM_UP_RECORDS = 3
-_REASON_CHARACTERS_MAX = 500
-
-
-class SparkFailed(Exception):
-    """The driver failed; the message says why."""
-
-
-Message = str | tuple[str, float, str] | SparkFailed
-"""From the driver: progress, a figure with its label and unit, or the reason of a failure."""
 
 
 def rows_label(source: str, target: str) -> str:
@@ -73,50 +55,17 @@ def trigger_label(source: str) -> str:
 
 
 def run(bench: Bench) -> None:
-    jars = tuple(sorted(glob.glob(_JARS)))
-    with bench.directory() as scratch, bench.broker({_TOPIC: _PARTITIONS, _LATENCY_TOPIC: 1}) as (server, _):
+    with bench.directory() as scratch, bench.broker({_TOPIC: PARTITIONS, _LATENCY_TOPIC: 1}) as (server, _):
         bench.log(f"producing {bench.scale.spark_rows:,} records for Spark")
-        _produce(server.bootstrap, records(bench.scale.spark_rows))
-        for message in _driven(bench.scale, server.bootstrap, scratch, jars):
-            if isinstance(message, SparkFailed):
-                raise message
-            if isinstance(message, str):
-                bench.log(f"Spark: {message}")
-            else:
-                bench.board.add(*message)
+        produce(server.bootstrap, _TOPIC, records(bench.scale.spark_rows))
+        measure(bench, functools.partial(_drive, bench.scale, server.bootstrap, scratch), scratch)
     add_ratios(bench.board)
-    names = ", ".join(os.path.basename(jar).removesuffix(".jar") for jar in jars)
-    bench.board.note(f"Spark's own connector was used as of {names}." if jars else _WITHOUT_CONNECTOR)
 
 
-def records(count: int) -> Iterator[bytes]:
-    """Make JSON records of exactly 200 B that compress about as well as real ones."""
-    rng = random.Random(1)  # noqa: S311 - the same records in every run
-    for number in range(count):
-        start = b'{"id":%d,"sensor":"s-%04d","celsius":%.2f,"trace":"' % (
-            number,
-            rng.randrange(10_000),
-            rng.uniform(-20, 60),
-        )
-        yield start + rng.randbytes(100).hex().encode()[: _RECORD_BYTES - len(start) - 2] + b'"}'
-
-
-def _produce(bootstrap: str, values: Iterator[bytes]) -> None:
-    """Produce the values, round-robin over the partitions, and wait for all acknowledgements."""
-    import confluent_kafka
-
-    producer = confluent_kafka.Producer(
-        {"bootstrap.servers": bootstrap, "queue.buffering.max.messages": 5_000_000}
-    )
-    for number, value in enumerate(values):
-        producer.produce(_TOPIC, value, partition=number % _PARTITIONS, on_delivery=_raise_failure)
-    if left := producer.flush(_ARRIVAL_TIMEOUT_S):
-        raise SparkFailed(f"{left} records were not acknowledged")
-
-
-def _raise_failure(error: Any, _message: Any) -> None:
-    if error is not None:
-        raise SparkFailed(str(error))
+def _drive(
+    scale: Scale, bootstrap: str, directory: str, spark: "SparkSession", jars: Sequence[str], emit: Emit
+) -> None:
+    Driver(spark, scale, bootstrap, directory, emit).run((OURS, CONNECTOR) if jars else (OURS,))
 
 
 def add_ratios(board: Board) -> None:
@@ -130,62 +79,6 @@ def add_ratios(board: Board) -> None:
     board.ratio("memory of the Python workers: second half / first half", MEMORY_SECOND, MEMORY_FIRST)
 
 
-def _driven(*arguments: Any) -> Iterator[Message]:
-    """Run the driver and yield its messages. The process is ended afterwards in any case."""
-    spawn = multiprocessing.get_context("spawn")
-    messages, theirs = spawn.Pipe(duplex=False)
-    process = spawn.Process(target=_drive, args=(theirs, *arguments))
-    process.start()
-    theirs.close()
-    try:
-        with contextlib.suppress(EOFError):
-            while True:
-                yield messages.recv()
-        process.join(_END_TIMEOUT_S)
-        if process.exitcode:
-            raise SparkFailed(f"the Spark driver ended with code {process.exitcode}")
-    finally:
-        process.terminate()
-        process.join(_END_TIMEOUT_S)
-        process.kill()
-
-
-# -- the process of the driver
-
-
-def _drive(
-    pipe: "Connection[Any, Any]", scale: Scale, bootstrap: str, directory: str, jars: Sequence[str]
-) -> None:
-    """`jars` are those of Spark's own connector; empty where they are not installed."""
-    with open(os.path.join(directory, "driver.log"), "wb") as log:
-        for descriptor in (1, 2):  # Spark's JVM prints to both
-            os.dup2(log.fileno(), descriptor)
-    try:
-        spark = _start(directory, jars)
-        topic_formats = (OURS, CONNECTOR) if jars else (OURS,)
-        Driver(spark, scale, bootstrap, directory, pipe.send).run(topic_formats)
-        spark.stop()
-    except Exception as error:  # noqa: BLE001 - the benchmark reports every failure
-        pipe.send(SparkFailed(_reason(error)))
-
-
-def _reason(error: Exception) -> str:
-    """Return the error in one line. In an error of the JVM the second line has the reason, the rest is the trace."""
-    reason = " ".join(str(error).strip().splitlines()[:2])
-    return reason[:_REASON_CHARACTERS_MAX] or type(error).__name__
-
-
-def _start(directory: str, jars: Sequence[str]) -> "SparkSession":
-    try:
-        from penstock.spark.session import start_session
-    except ModuleNotFoundError as error:
-        raise RuntimeError(f"there is no {error.name}: `{pip_install('spark', 'jre')}`") from None
-    settings = {"spark.driver.memory": "2g", "spark.local.dir": os.path.join(directory, "local")}
-    if jars:
-        settings["spark.jars"] = ",".join(jars)
-    return start_session("penstock-bench", settings=settings, log_path=os.path.join(directory, "spark.log"))
-
-
 class Driver:
     """Measures in a session, and emits each figure when it is measured."""
 
@@ -195,7 +88,7 @@ class Driver:
         scale: Scale,
         bootstrap: str,
         directory: str,
-        emit: Callable[[Message], None],
+        emit: Emit,
     ) -> None:
         self._spark = spark
         self._scale = scale
@@ -269,8 +162,8 @@ class Driver:
             for number in range(_WARM_UP_RECORDS + self._scale.spark_latency_records):
                 began = time.perf_counter()
                 producer.produce(_LATENCY_TOPIC, b"%d" % number)
-                producer.flush(_ARRIVAL_TIMEOUT_S)
-                while arrived.get(timeout=_ARRIVAL_TIMEOUT_S) != number:
+                producer.flush(ARRIVAL_TIMEOUT_S)
+                while arrived.get(timeout=ARRIVAL_TIMEOUT_S) != number:
                     pass
                 latencies.append(time.perf_counter() - began)
             triggers = [

@@ -9,10 +9,10 @@ from penstock_bench.workloads.machine.spark import (
     add_ratios,
     halves,
     latency_label,
-    records,
     rows_label,
     trigger_label,
 )
+from penstock_bench.workloads.machine.spark_driver import records
 
 
 def ratios(*sources: str) -> dict[str, Ratio]:

@@ -12,7 +12,13 @@ from penstock.spark.pipeline.core.model import (
     Step,
     TopicSource,
 )
-from penstock.spark.pipeline.core.queries import checkpoint_root, plan_queries, plan_rounds, state_directory
+from penstock.spark.pipeline.core.queries import (
+    checkpoint_root,
+    group_queries,
+    plan_queries,
+    plan_rounds,
+    state_directory,
+)
 from penstock.spark.pipeline.outputs import ConsoleTarget, TableTarget, TopicTarget
 
 JSON = JsonDecoder(schema="id STRING")
@@ -32,8 +38,8 @@ def to_topic(name: str, reads: str, topic: str) -> Output:
 
 def names_of(shop: Pipeline) -> list[tuple[list[str], bool]]:
     return [
-        ([query.key for query in round_.queries], round_.repeats)
-        for round_ in plan_rounds(plan_queries(shop))
+        ([group.key for group in round_.groups], round_.repeats)
+        for round_ in plan_rounds(group_queries(shop, plan_queries(shop), {}))
     ]
 
 
@@ -82,6 +88,36 @@ def test_an_output_has_its_own_trigger_or_the_pipelines() -> None:
         ),
     )
     assert [query.trigger_ms for query in plan_queries(shop)] == [500, 9]
+
+
+def test_queries_that_share_a_source_are_one_group_and_the_others_are_groups_of_their_own() -> None:
+    shop = pipeline(
+        Output(name="table", input="orders", target=TableTarget(path="t")),
+        Output(name="seldom", input="orders", target=TableTarget(path="u"), trigger_ms=60_000),
+        Output(name="totals", input="orders", target=TableTarget(path="v")),
+        Output(name="copy", input="returns", target=TableTarget(path="w")),
+        sources=(source("orders", decoder=JSON), source("returns")),
+    )
+    sources = {"table": "orders", "seldom": "orders", "dead-letters.orders": "orders", "copy": "returns"}
+    groups = group_queries(shop, plan_queries(shop), sources)
+    assert [(group.key, [member.key for member in group.members]) for group in groups] == [
+        ("_source.orders", ["table", "dead-letters.orders"]),
+        ("seldom", ["seldom"]),
+        ("totals", ["totals"]),
+        ("_source.returns", ["copy"]),
+    ]
+
+
+def test_a_group_comes_after_the_groups_that_write_what_it_reads() -> None:
+    shop = pipeline(
+        Output(name="history", input="paid", target=TableTarget(path="t")),
+        to_topic("copy", "orders", "copies"),
+        to_topic("pay", "orders", "paid"),
+        sources=(source("orders"), source("paid")),
+    )
+    sources = {"history": "paid", "copy": "orders", "pay": "orders"}
+    rounds = plan_rounds(group_queries(shop, plan_queries(shop), sources))
+    assert [[group.key for group in each.groups] for each in rounds] == [["_source.orders"], ["_source.paid"]]
 
 
 def test_a_query_comes_after_those_that_write_what_it_reads() -> None:

@@ -4,11 +4,11 @@ import threading
 from collections.abc import Callable, Sequence
 
 from penstock.spark.pipeline.core.model import Restart
-from penstock.spark.pipeline.core.queries import PlannedQuery, Round
+from penstock.spark.pipeline.core.queries import PlannedQuery, QueryGroup, Round
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.status import DONE, FAILED, RUNNING, STOPPED
-from penstock.spark.pipeline.run.supervisor import CannotStart, RunningQuery, Supervisor
+from penstock.spark.pipeline.run.supervisor import CannotStart, OnOutputFailure, RunningQuery, Supervisor
 
 STOP = "[USER_RAISED_EXCEPTION] penstock stopped: orders broke the expectation `positive`"
 
@@ -86,9 +86,9 @@ class Scene:
             pause=self.pause,
         )
 
-    def start(self, planned: PlannedQuery) -> RunningQuery:
-        self.started.append((self.now_ms, planned.name))
-        result = self.script[planned.name].pop(0)
+    def start(self, group: QueryGroup, _: OnOutputFailure) -> RunningQuery:
+        self.started.append((self.now_ms, group.name))
+        result = self.script[group.name].pop(0)
         if isinstance(result, Exception):
             raise result
         return result
@@ -102,8 +102,14 @@ class Scene:
         return {query.name: query.state for query in self.monitor.statuses(self.now_ms)}
 
 
-def planned(*names: str) -> tuple[PlannedQuery, ...]:
-    return tuple(PlannedQuery(key=name, name=name, reads=()) for name in names)
+def group(*names: str) -> QueryGroup:
+    """A query that writes outputs of these names, and has the name of the first one."""
+    members = tuple(PlannedQuery(key=name, name=name, reads=()) for name in names)
+    return QueryGroup(key=names[0], name=names[0], members=members)
+
+
+def planned(*names: str) -> tuple[QueryGroup, ...]:
+    return tuple(group(name) for name in names)
 
 
 def stop_after(scene: Scene, now_ms: int) -> None:
@@ -223,7 +229,7 @@ def test_a_query_that_waits_for_its_restart_is_stopped_when_the_run_ends() -> No
 
 def test_once_means_that_each_round_ends_before_the_next_begins() -> None:
     scene = Scene({"a": [FakeQuery("a", rows=5)], "b": [FakeQuery("b", rows=2)]})
-    scene.supervisor.run_once([Round(queries=planned("a")), Round(queries=planned("b"))])
+    scene.supervisor.run_once([Round(groups=planned("a")), Round(groups=planned("b"))])
     assert [name for _, name in scene.started] == ["a", "b"]
     assert scene.states() == {"a": DONE, "b": DONE}
 
@@ -235,20 +241,20 @@ def test_queries_that_feed_each_other_go_on_until_nothing_is_new() -> None:
             "b": [FakeQuery("b", rows=rows) for rows in (0, 3, 0)],
         }
     )
-    scene.supervisor.run_once([Round(queries=planned("a", "b"), repeats=True)])
+    scene.supervisor.run_once([Round(groups=planned("a", "b"), repeats=True)])
     assert [name for _, name in scene.started] == ["a", "b"] * 3
 
 
 def test_once_goes_on_with_the_others_when_a_query_is_given_up() -> None:
     scene = Scene({"a": [FakeQuery("a", failure=STOP)], "b": [FakeQuery("b", rows=2)]})
-    scene.supervisor.run_once([Round(queries=planned("a")), Round(queries=planned("b"))])
+    scene.supervisor.run_once([Round(groups=planned("a")), Round(groups=planned("b"))])
     assert list(scene.supervisor.given_up) == ["a"]
     assert scene.states() == {"a": FAILED, "b": DONE}
 
 
 def test_once_restarts_a_failed_query_too() -> None:
     scene = Scene({"a": [FakeQuery("a", failure="boom"), FakeQuery("a", rows=1)]})
-    scene.supervisor.run_once([Round(queries=planned("a"))])
+    scene.supervisor.run_once([Round(groups=planned("a"))])
     assert scene.supervisor.given_up == {}
     assert scene.states() == {"a": DONE}
 
@@ -257,6 +263,40 @@ def test_a_stop_ends_a_run_of_once_between_batches() -> None:
     query = FakeQuery("a")
     scene = Scene({"a": [query], "b": []})
     stop_after(scene, 300)
-    scene.supervisor.run_once([Round(queries=planned("a")), Round(queries=planned("b"))])
+    scene.supervisor.run_once([Round(groups=planned("a")), Round(groups=planned("b"))])
     assert query.is_stopped
     assert [name for _, name in scene.started] == ["a"]
+
+
+def test_a_query_that_fails_fails_for_all_its_outputs() -> None:
+    failing = [FakeQuery("a", failure="no broker") for _ in range(3)]
+    scene = Scene({"a": [*failing], "b": []})
+    scene.supervisor.run([group("a", "b")])
+    assert scene.states() == {"a": FAILED, "b": FAILED}
+    assert [*scene.supervisor.given_up] == ["a", "b"]
+    assert scene.messages[0] == "a, b failed: no broker; restart 1 of 2 in 1 s"
+
+
+def test_an_output_that_fails_is_tried_again_and_given_up_while_its_query_runs() -> None:
+    query = FakeQuery("a")
+    scene = Scene({"a": [query], "b": []})
+    pauses: list[int | None] = []
+
+    def fail() -> None:
+        if len(pauses) < 3:
+            pauses.append(scene.supervisor.on_output_failure("b", "the disk is full"))
+        else:
+            scene.stopping.set()
+
+    scene.on_pause = fail
+    scene.supervisor.run([group("a", "b")])
+    assert pauses == [1_000, 2_000, None]
+    assert scene.supervisor.given_up == {"b": "the disk is full (it failed 3 times in 1 minute)"}
+    assert scene.states() == {"a": STOPPED, "b": FAILED}
+
+
+def test_an_output_that_broke_a_stop_is_given_up_at_once() -> None:
+    scene = Scene({"a": [FakeQuery("a")]})
+    stop_after(scene, 100)
+    assert scene.supervisor.on_output_failure("a", STOP) is None
+    assert scene.states() == {"a": FAILED}

@@ -13,7 +13,7 @@ from pyspark.sql.types import BooleanType
 
 from penstock.spark.pipeline.compile.errors import report_as
 from penstock.spark.pipeline.core.model import Expectation, Otherwise
-from penstock.spark.pipeline.progress.batch import EXPECTATION_METRICS
+from penstock.spark.pipeline.progress.batch import EXPECTATION_METRICS, REJECTED_METRICS
 from penstock.spark.record_columns import ERROR, RECORD, STOP
 
 STOP_MARK = "penstock stopped:"
@@ -58,6 +58,10 @@ def is_written(owner: str, columns: Sequence[str]) -> Column:
     return F.when(F.col(STOP).isNotNull(), F.raise_error(message).cast("boolean")).otherwise(
         F.col(ERROR).isNull()
     )
+
+
+def count_rejects(frame: DataFrame, owner: str, reason: Column) -> DataFrame:
+    return frame.observe(REJECTED_METRICS + owner, F.count(reason).alias("rows"))
 
 
 def rejection_reason(expectations: Sequence[Expectation]) -> Column:

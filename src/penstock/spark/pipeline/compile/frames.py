@@ -4,11 +4,14 @@ The caller's `read_source` returns the frame of a topic (key, value, topic, part
 a table: `run` reads streams, `backfill` a range of records, `check` empty frames. All three compile the same graph.
 
 A rejected row (it did not decode, or it broke a `dead-letter` expectation) is in exactly one frame of `rejected`, under
-the source or step that rejected it, with the reason in `_error`. One query writes each of these frames, so a reject is
-one dead letter, however many outputs read the source.
+the source or step that rejected it, with the reason in `_error`. Each of these frames is written by itself, so a reject
+is one dead letter, however many outputs read the source. Every frame counts the rejects that it leaves out, as the
+observed metric `rejected:<source or step>`.
+
+The frames of a batch whose source has been read and decoded are compiled from it (`decoded`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +32,9 @@ ReadSource = Callable[[Source], DataFrame]
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    decoded: dict[
+        str, DataFrame
+    ] = {}  # by topic source: all rows, with the reasons of those that do not decode
     frames: dict[str, DataFrame] = {}  # by source or step: the accepted rows
     rejected: dict[str, DataFrame] = {}  # by source or step, if it can reject rows
     outputs: dict[str, DataFrame] = {}  # by output: what it writes
@@ -44,9 +50,11 @@ def compile_frames(
     pipeline: Pipeline,
     read_source: ReadSource,
     registration: Registration = Registration.RUN,
+    *,
+    decoded: Mapping[str, DataFrame] | None = None,
 ) -> Compiled:
     """Compile a pipeline. It skips parts that read a part with a problem, so that only causes are reported."""
-    compiler = _Compiler(spark, pipeline, read_source, registration)
+    compiler = _Compiler(spark, pipeline, read_source, registration, decoded or {})
     try:
         for each in (*pipeline.sources, *topological_order(pipeline.steps), *pipeline.outputs):
             compiler.add(each)
@@ -57,11 +65,17 @@ def compile_frames(
 
 class _Compiler:
     def __init__(
-        self, spark: SparkSession, pipeline: Pipeline, read_source: ReadSource, registration: Registration
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        read_source: ReadSource,
+        registration: Registration,
+        decoded: Mapping[str, DataFrame],
     ) -> None:
         self._registration = registration
         self._pipeline = pipeline
         self._read_source = read_source
+        self._decoded = decoded
         self._failed: set[str] = set()
         self.views = Views(spark)
         self.compiled = Compiled()
@@ -115,17 +129,26 @@ class _Compiler:
         return encoded.filter(expectations.is_written(f"output {output.name}", frame.columns))
 
     def _add_topic(self, source: TopicSource) -> None:
-        records = self._read_source(source)
-        with report_as("source", source.name, source.decoder.line or source.line):
-            decoded = decode(records, source.decoder, self._pipeline.directory)
+        decoded = self._decoded.get(source.name)
+        if decoded is None:
+            decoded = self._decode(source)
+        self.compiled.decoded[source.name] = decoded
         good = decoded.filter(F.col(ERROR).isNull()).drop(ERROR)
         expectations.check_rules(good, source.name, source.expectations)
         reason = F.when(F.col(ERROR).isNull(), expectations.rejection_reason(source.expectations)).otherwise(
             F.col(ERROR)
         )
         self.rejected[source.name] = decoded.withColumn(ERROR, reason).filter(F.col(ERROR).isNotNull())
+        if not source.decoder.accepts_all or rejects(source.expectations):
+            counted = expectations.count_rejects(decoded, source.name, reason)
+            good = counted.filter(F.col(ERROR).isNull()).drop(ERROR)
         frame = expectations.accepted_rows(good, source.name, source.expectations)
         self.frames[source.name] = watermarked(frame, source.watermark) if source.watermark else frame
+
+    def _decode(self, source: TopicSource) -> DataFrame:
+        records = self._read_source(source)
+        with report_as("source", source.name, source.decoder.line or source.line):
+            return decode(records, source.decoder, self._pipeline.directory)
 
     def _add_step(self, step: Step) -> None:
         missing = [name for name in step.inputs if name not in self.frames]
@@ -137,4 +160,6 @@ class _Compiler:
         if rejects(step.expectations):
             marked = result.withColumn(ERROR, expectations.rejection_reason(step.expectations))
             self.rejected[step.name] = marked.filter(F.col(ERROR).isNotNull())
+            reason = expectations.rejection_reason(step.expectations)
+            result = expectations.count_rejects(result, step.name, reason)
         self.frames[step.name] = expectations.accepted_rows(result, step.name, step.expectations)

@@ -10,13 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.client.blocking.client import EARLIEST, shared_client
 from penstock.spark.lake.formats import TABLE_FORMATS
 from penstock.spark.lake.options import parse_options
 from penstock.spark.lake.reader import TableReader
+from penstock.spark.options import Options
 from penstock.spark.pipeline.compile.frames import ReadSource
 from penstock.spark.pipeline.core.model import Pipeline, Source, TableSource, TopicSource
 from penstock.spark.pipeline.core.positions import time_ms
 from penstock.spark.pipeline.progress.batch import Offsets
+from penstock.spark.source.positions import Positions
+from penstock.spark.source.spec import stream_spec
 
 
 def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
@@ -76,29 +80,58 @@ def _read_lake(
             yield from reader.read(share)
 
 
+def first_offsets(pipeline: Pipeline, source: TopicSource) -> Offsets:
+    """Look up the offsets at which the file lets a source start."""
+    spec = stream_spec(Options(topic_options(pipeline, source)))
+    positions = Positions(shared_client(spec.client), spec.subscription)
+    found: Offsets = {}
+    for where, offset in positions.resolve(spec.starting, positions.existing_partitions()).items():
+        found.setdefault(where.topic, {})[where.partition] = offset
+    return found
+
+
+def start_at(pipeline: Pipeline, source: TopicSource, start: Offsets) -> str:
+    """Return these offsets as a start of a source; partitions that are new since then are read from their beginning."""
+    spec = stream_spec(Options(topic_options(pipeline, source)))
+    found: Offsets = {}
+    for where in sorted(Positions(shared_client(spec.client), spec.subscription).existing_partitions()):
+        offset = start.get(where.topic, {}).get(where.partition, EARLIEST)
+        found.setdefault(where.topic, {})[where.partition] = offset
+    return json.dumps(found) if found else "earliest"
+
+
 def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
-    options = {**_read_options(pipeline, source), **_start_options(source.starting)}
+    options = {**_read_options(pipeline, _subscription(source)), **_start_options(source.starting)}
     if source.max_offsets_per_trigger is not None:
         options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
     return {**options, **source.options}
 
 
 def range_options(pipeline: Pipeline, source: TopicSource, start: Offsets, end: Offsets) -> dict[str, str]:
+    """Read exactly the partitions of `end`; one that is not in `start` from its beginning."""
     about_streams = ("starting", "ending", "maxoffsetspertrigger", "minoffsetspertrigger")
+    begin = {
+        topic: {each: start.get(topic, {}).get(each, EARLIEST) for each in partitions}
+        for topic, partitions in end.items()
+    }
+    subscription = {"assign": json.dumps({topic: [*partitions] for topic, partitions in end.items()})}
     return {
-        **_read_options(pipeline, source),
+        **_read_options(pipeline, subscription if end else _subscription(source)),
         **{name: text for name, text in source.options.items() if not name.lower().startswith(about_streams)},
-        "startingOffsets": json.dumps(start),
+        "startingOffsets": json.dumps(begin),
         "endingOffsets": json.dumps(end),
     }
 
 
-def _read_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
-    subscription = (
+def _subscription(source: TopicSource) -> dict[str, str]:
+    return (
         {"subscribe": ",".join(source.topics)}
         if source.pattern is None
         else {"subscribePattern": source.pattern}
     )
+
+
+def _read_options(pipeline: Pipeline, subscription: Mapping[str, str]) -> dict[str, str]:
     return {
         # Skip aborted records by default; the file may set another isolation level.
         "kafka.isolation.level": "read_committed",

@@ -1,16 +1,18 @@
-"""Plans the streaming queries of a pipeline, and the order in which `--once` runs them. No I/O.
+"""Plans what a pipeline writes, the streaming queries that write it, and the order in which `--once` runs them. No I/O.
 
-Each output is a query, and each source, step or output that may reject rows has a query that writes its dead letters.
-A query is named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`; the part after the pipeline's name
-is the directory of its checkpoint. Spark ties a checkpoint to the sources of its query; with one dead-letter query for
-each source or step, a source can be added to the file without losing the checkpoints of others.
+Each output is written by itself, and so are the dead letters of each source, step or output that may reject rows: these
+are the planned queries, which the user sees, named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`.
 
-Queries may feed each other through topics. `plan_rounds` puts a query after those that write its topics; queries that
+A `QueryGroup` is one streaming query of Spark. Planned queries that only pick and change rows of one source share its
+reads: their group has the checkpoint `_source.<source>`. Every other planned query is a group of its own, whose
+checkpoint is named like the part after the pipeline's name (docs/adr/0027-read-once.md).
+
+Groups may feed each other through topics. `plan_rounds` puts a group after those that write its topics; groups that
 feed each other in a cycle share a round, which is repeated until none of them reads new records.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +22,7 @@ from penstock.spark.pipeline.core.graph import reachable, upstream
 from penstock.spark.pipeline.core.model import Output, Pipeline, TopicSource, rejects
 
 DEAD_LETTERS = "dead-letters"
+SHARED_PREFIX = "_source."  # no output can have a name that begins so
 
 
 class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,9 +40,32 @@ class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
         return f"penstock-pipeline.{self.name}"
 
 
+class QueryGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The planned queries that one streaming query writes."""
+
+    key: str  # the checkpoint's directory
+    name: str  # of Spark's query
+    members: tuple[PlannedQuery, ...]
+    shared_source: str = (
+        ""  # the source whose batches all members are made of; empty: a single member, as a whole
+    )
+
+    @property
+    def reads(self) -> tuple[TopicSource, ...]:
+        return self.members[0].reads
+
+    @property
+    def trigger_ms(self) -> int:
+        return self.members[0].trigger_ms
+
+    @property
+    def label(self) -> str:
+        return ", ".join(member.name for member in self.members)
+
+
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    queries: tuple[PlannedQuery, ...]
-    repeats: bool = False  # its queries feed each other
+    groups: tuple[QueryGroup, ...]
+    repeats: bool = False  # its groups feed each other
 
 
 def rejects_of(output: Output) -> str:
@@ -55,6 +81,28 @@ def plan_queries(pipeline: Pipeline) -> tuple[PlannedQuery, ...]:
     unwritable = [(rejects_of(each), each.input) for each in pipeline.outputs if each.target.rejects_rows]
     letters = [*((name, name) for name in rejecting), *unwritable]
     return (*outputs, *(_for_dead_letters(pipeline, name, reads) for name, reads in letters))
+
+
+def group_queries(
+    pipeline: Pipeline, queries: Sequence[PlannedQuery], sources: Mapping[str, str]
+) -> tuple[QueryGroup, ...]:
+    """Group the queries that share a source. `sources` has the source of each query that can share one, by its key."""
+    shared: dict[str, list[PlannedQuery]] = {}
+    for query in queries:
+        if query.key in sources and query.trigger_ms == pipeline.trigger_ms:
+            shared.setdefault(sources[query.key], []).append(query)
+    groups: dict[str, QueryGroup] = {}
+    for query in queries:
+        source = sources.get(query.key, "")
+        if query in shared.get(source, ()):
+            key = f"{SHARED_PREFIX}{source}"
+            members = tuple(shared[source])
+            groups[key] = QueryGroup(
+                key=key, name=f"{pipeline.name}.{key}", members=members, shared_source=source
+            )
+        else:
+            groups[query.key] = QueryGroup(key=query.key, name=query.name, members=(query,))
+    return tuple(groups.values())
 
 
 def dead_letter_topic(pipeline: Pipeline) -> str:
@@ -100,15 +148,20 @@ def _rejecting(pipeline: Pipeline) -> list[str]:
 # -- the order of `--once`
 
 
-def plan_rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
-    """Return groups of queries, each after the groups that write its topics."""
-    writers = [(query.key, query.writes_topic) for query in queries if query.writes_topic is not None]
+def plan_rounds(groups: Sequence[QueryGroup]) -> tuple[Round, ...]:
+    """Return rounds of groups, each after the rounds that write its topics."""
+    writers = [
+        (group.key, member.writes_topic)
+        for group in groups
+        for member in group.members
+        if member.writes_topic is not None
+    ]
     feeds = {
         reader.key: {key for key, topic in writers if any(source.reads(topic) for source in reader.reads)}
-        for reader in queries
+        for reader in groups
     }
     reach = {key: reachable(feeds[key], feeds) for key in feeds}  # with itself, if it is in a cycle
-    by_key = {query.key: query for query in queries}
+    by_key = {group.key: group for group in groups}
     waiting, found = list(by_key), list[Round]()
     while waiting:
         ready = [key for key in waiting if not (reach[key] - _cycle_of(key, reach)).intersection(waiting)]
@@ -116,13 +169,13 @@ def plan_rounds(queries: Sequence[PlannedQuery]) -> tuple[Round, ...]:
         repeats = not chosen
         if repeats:
             chosen = [key for key in ready if key in _cycle_of(ready[0], reach)]
-        found.append(Round(queries=tuple(by_key[key] for key in chosen), repeats=repeats))
+        found.append(Round(groups=tuple(by_key[key] for key in chosen), repeats=repeats))
         waiting = [key for key in waiting if key not in chosen]
     return tuple(found)
 
 
 def _cycle_of(key: str, reach: dict[str, set[str]]) -> set[str]:
-    """Return the queries of this one's cycle; empty if it is in none."""
+    """Return the groups of this one's cycle; empty if it is in none."""
     return {other for other in reach[key] if key in reach[other]}
 
 

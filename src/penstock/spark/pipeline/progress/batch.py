@@ -11,10 +11,12 @@ from typing import Any
 
 import msgspec
 
+Counts = Mapping[str, Mapping[str, int]]  # observed metric -> column -> count
 Offsets = dict[str, dict[int, int]]
 
 # Names of Spark's observed metrics in a query's plan.
 EXPECTATION_METRICS = "expectations:"  # and the source or step; a column for each rule
+REJECTED_METRICS = "rejected:"  # and the source or step; the rows that become its dead letters
 DEAD_LETTER_METRICS = "dead-letters"
 
 
@@ -32,7 +34,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     watermark: str | None = None
     consumed: Offsets = {}
     latest: Offsets = {}
-    broken: dict[str, dict[str, int]] = {}  # source or step -> expectation -> rows that broke it
+    broken: Mapping[str, Mapping[str, int]] = {}  # source or step -> expectation -> rows that broke it
     dead_letters: int = 0
 
     @property
@@ -61,13 +63,24 @@ def from_json(text: str) -> Progress:
         watermark=(given.get("eventTime") or {}).get("watermark"),
         consumed=_merged((offsets(each.get("endOffset")) for each in sources), min),
         latest=_merged((offsets(each.get("latestOffset")) for each in sources), max),
-        broken={
-            name.removeprefix(EXPECTATION_METRICS): _counts(row)
-            for name, row in observed.items()
+        **_counted({name: _counts(row) for name, row in observed.items()}),
+    )
+
+
+def with_counts(progress: Progress, counts: Counts) -> Progress:
+    """Add the observed metrics of a batch that was written apart from its query."""
+    return msgspec.structs.replace(progress, **_counted(counts))
+
+
+def _counted(counts: Counts) -> dict[str, Any]:
+    return {
+        "broken": {
+            name.removeprefix(EXPECTATION_METRICS): each
+            for name, each in counts.items()
             if name.startswith(EXPECTATION_METRICS)
         },
-        dead_letters=sum(_counts(observed.get(DEAD_LETTER_METRICS)).values()),
-    )
+        "dead_letters": sum(counts.get(DEAD_LETTER_METRICS, {}).values()),
+    }
 
 
 def offsets(given: Any) -> Offsets:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from penstock.spark.pipeline.progress.batch import Offsets, Progress
 from penstock.spark.pipeline.progress.lag import LagEstimator
-from penstock.spark.pipeline.progress.status import STARTING, QueryStatus
+from penstock.spark.pipeline.progress.status import RUNNING, STARTING, QueryStatus
 
 
 class _Query:
@@ -34,6 +34,11 @@ class Monitor:
             query.lag.observe(progress.latest, progress.at_ms)
             query.status = _after_batch(query.status, progress)
             return True
+
+    def record_catch_up(self, progress: Progress) -> None:
+        """Record a batch of an output that was behind its group: it works again."""
+        self.record_batch(progress)
+        self.set_state(progress.query, RUNNING)
 
     def set_state(self, name: str, state: str) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Runs a pipeline: one Spark application, a streaming query for each output and for each place with dead letters.
+"""Runs a pipeline: one Spark application, with a streaming query for each group of outputs (`core.queries`).
 
     0  all records were read (`once`), or a stop was requested
     1  a query failed permanently, or the pipeline could not be started
@@ -22,10 +22,18 @@ from penstock.client.connection import Disconnected
 from penstock.client.errors import ClientError
 from penstock.events import now_ms
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
+from penstock.spark.pipeline.compile.sharing import sources_to_share
 from penstock.spark.pipeline.compile.sources import read_streams
+from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, StateStep
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
-from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, plan_rounds, state_directory
+from penstock.spark.pipeline.core.queries import (
+    PlannedQuery,
+    group_queries,
+    plan_queries,
+    plan_rounds,
+    state_directory,
+)
 from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
 from penstock.spark.pipeline.progress.metrics import MetricsServer
 from penstock.spark.pipeline.progress.monitor import Monitor
@@ -162,7 +170,10 @@ def _run_in(
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
-    starter = SparkStarter(pipeline, compile_streams(spark, pipeline), once=once)
+    compiled = compile_streams(spark, pipeline)
+    sources = {} if is_remote(spark) else sources_to_share(pipeline, queries, compiled)
+    groups = group_queries(pipeline, queries, sources)
+    starter = SparkStarter(spark, pipeline, compiled, once=once)
     monitor = Monitor(query.name for query in queries)
     supervisor = Supervisor(
         start=starter,
@@ -173,6 +184,7 @@ def _run_in(
         now_ms=now_ms,
         pause=lambda: time.sleep(_POLL_INTERVAL_S),
     )
+    starter.on_catch_up = monitor.record_catch_up
     publisher = OffsetPublisher(client_settings(pipeline), display.print)
     reporter = Reporter(
         monitor=monitor,
@@ -183,14 +195,14 @@ def _run_in(
         publish=publisher.publish,
         now_ms=now_ms,
     )
-    listener = ProgressListener(monitor)
+    listener = ProgressListener(monitor, starter.progress_of)
     spark.streams.addListener(listener)
     metrics = None if metrics_port is None else MetricsServer(metrics_port, reporter.status)
     try:
         if once:
-            supervisor.run_once(plan_rounds(queries))
+            supervisor.run_once(plan_rounds(groups))
         else:
-            supervisor.run(queries)
+            supervisor.run(groups)
     finally:
         spark.streams.removeListener(listener)
         if metrics is not None:

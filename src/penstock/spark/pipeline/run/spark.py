@@ -1,44 +1,43 @@
 """Runs planned queries on Spark: implements the supervisor's `Starter` and `RunningQuery`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
+import msgspec
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.spark.dead_letters import dead_letters
+from penstock.spark.decode.frames import decode
 from penstock.spark.pipeline.compile.errors import short_message
 from penstock.spark.pipeline.compile.frames import Compiled
+from penstock.spark.pipeline.compile.sources import first_offsets, read_streams, start_at
+from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, Sink
-from penstock.spark.pipeline.core.queries import PlannedQuery, checkpoint_root, dead_letter_topic
-from penstock.spark.pipeline.outputs import TopicTarget
+from penstock.spark.pipeline.core.queries import QueryGroup, checkpoint_root
 from penstock.spark.pipeline.progress import batch as progress
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.run.supervisor import CannotStart
+from penstock.spark.pipeline.run.catch_up import CatchUp
+from penstock.spark.pipeline.run.checkpoints import CheckpointFiles
+from penstock.spark.pipeline.run.group_state import GroupState
+from penstock.spark.pipeline.run.outputs import frame_of, part_of, sink_of
+from penstock.spark.pipeline.run.shared import SharedBatches
+from penstock.spark.pipeline.run.supervisor import CannotStart, OnOutputFailure
+from penstock.spark.pipeline.run.writers import OutputIdentity, OutputWriter, output_writer
+from penstock.spark.sink.identity import QUERY_PROPERTY, RUN_PROPERTY
 
 _OPENING_SOURCES = "Initializing sources"
 
 
-def query_output(
-    pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery
-) -> tuple[DataFrame, Sink, str]:
-    output = planned.output
-    if output is not None:
-        return compiled.outputs[output.name], output.target.sink(pipeline), output.mode
-    rejected = compiled.rejected[planned.rejecting].observe(
-        progress.DEAD_LETTER_METRICS, F.count(F.lit(1)).alias("rows")
-    )
-    letters = dead_letters(rejected, pipeline=pipeline.name, step=planned.rejecting)
-    return letters, TopicTarget(topic=dead_letter_topic(pipeline)).sink(pipeline), "append"
-
-
 def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
-    """Spark cannot write to a Python data source in update mode: in that mode each batch is written individually."""
+    """Write with Spark's own calls of the sink, on the server of Spark Connect.
+
+    Spark cannot write to a Python data source in update mode: in that mode each batch is written individually.
+    """
     batch_id_option = sink.batch_id_option
     if mode != "update" or batch_id_option is None:
         return writer.format(sink.format).options(**sink.options)
@@ -50,29 +49,85 @@ def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWri
     return writer.foreachBatch(write)
 
 
-class SparkStarter:
-    """Starts planned queries; all starts use the same frames."""
+class BatchFunction:
+    """The function that Spark calls with each batch of a query with one output."""
 
-    def __init__(self, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
+    def __init__(self, sink: Sink, mode: str) -> None:
+        self._sink = sink
+        self._mode = mode
+        self._writer: OutputWriter | None = None
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        if self._writer is None:
+            self._writer = output_writer(self._sink, self._mode, running_query(batch))
+        self._writer.write(batch, batch_id)
+
+
+def running_query(batch: DataFrame) -> OutputIdentity:
+    """Return the ids of the query that runs this batch, on its own thread."""
+    context = batch.sparkSession.sparkContext
+    query_id, run_id = (context.getLocalProperty(name) for name in (QUERY_PROPERTY, RUN_PROPERTY))
+    assert query_id is not None, "Spark runs a batch on the thread of its query"
+    assert run_id is not None, "Spark runs the jobs of a query in a group named after its run"
+    return OutputIdentity(query_id=query_id, run_id=run_id)
+
+
+class SparkStarter:
+    """Starts the queries of a pipeline; all starts use the same frames."""
+
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
+        self._spark = spark
         self._pipeline = pipeline
         self._compiled = compiled
         self._once = once
         self._checkpoints = checkpoint_root(pipeline)
+        self._shared: dict[str, SharedBatches] = {}  # by the name of the query
+        self.on_catch_up: Callable[[Progress], None] = lambda _: None
 
-    def __call__(self, planned: PlannedQuery) -> "SparkQuery":
-        frame, sink, mode = query_output(self._pipeline, self._compiled, planned)
-        writer = _with_sink(frame.writeStream.outputMode(mode), sink, mode)
-        writer = writer.queryName(planned.name).option(
-            "checkpointLocation", f"{self._checkpoints}/{planned.key}"
+    def __call__(self, group: QueryGroup, on_output_failure: OnOutputFailure) -> "SparkQuery":
+        if group.shared_source:
+            return self._start_shared(group, on_output_failure)
+        (planned,) = group.members
+        frame = frame_of(self._pipeline, self._compiled, planned)
+        sink, mode = sink_of(self._pipeline, planned)
+        writer = frame.writeStream.outputMode(mode)
+        if is_remote(self._spark):
+            return SparkQuery(self._start(group, _with_sink(writer, sink, mode)))
+        return SparkQuery(self._start(group, writer.foreachBatch(BatchFunction(sink, mode))))
+
+    def _start_shared(self, group: QueryGroup, on_output_failure: OnOutputFailure) -> "SharedQuery":
+        pipeline = part_of(self._pipeline, group.members)
+        (source,) = group.reads
+        files = CheckpointFiles(self._spark, self._checkpoints)
+        state = GroupState(files, group.key, group.members, partial(first_offsets, pipeline, source))
+        if state.is_unfinished:
+            source = msgspec.structs.replace(source, starting=start_at(pipeline, source, state.start))
+        batches = SharedBatches(pipeline, group, state)
+        catch_up = CatchUp(
+            batches=batches, spark=self._spark, on_failure=on_output_failure, on_success=self.on_catch_up
         )
+        batches.on_refusal = catch_up.on_refusal
+        decoded = decode(read_streams(self._spark, pipeline)(source), source.decoder, pipeline.directory)
+        self._shared[group.name] = batches
+        query = self._start(group, decoded.writeStream.foreachBatch(batches))
+        catch_up.start_behind()
+        return SharedQuery(query, batches, catch_up)
+
+    def _start(self, group: QueryGroup, writer: DataStreamWriter) -> StreamingQuery:
+        writer = writer.queryName(group.name).option("checkpointLocation", f"{self._checkpoints}/{group.key}")
         if self._once:
             writer = writer.trigger(availableNow=True)
         else:
-            writer = writer.trigger(processingTime=f"{planned.trigger_ms} milliseconds")
+            writer = writer.trigger(processingTime=f"{group.trigger_ms} milliseconds")
         try:
-            return SparkQuery(writer.start())
+            return writer.start()
         except (AnalysisException, ParseException) as error:
             raise CannotStart(short_message(error)) from error
+
+    def progress_of(self, given: Progress) -> Iterable[Progress]:
+        """Return the progress of each output from that of a query."""
+        shared = self._shared.get(given.query)
+        return [given] if shared is None else shared.progress_of(given)
 
 
 class SparkQuery:
@@ -103,14 +158,45 @@ class SparkQuery:
         self._query.stop()
 
 
+class SharedQuery(SparkQuery):
+    """It is active until the outputs that were behind have caught up, too."""
+
+    def __init__(self, query: StreamingQuery, batches: SharedBatches, catch_up: CatchUp) -> None:
+        super().__init__(query)
+        self._batches = batches
+        self._catch_up = catch_up
+
+    def is_active(self) -> bool:
+        if super().is_active():
+            return True
+        if self.failure() is None:
+            self._catch_up.finish()
+        else:
+            self._catch_up.stop()
+        return self._catch_up.is_alive()
+
+    def progress(self) -> Sequence[Progress]:
+        return [each for given in super().progress() for each in self._batches.progress_of(given)]
+
+    def is_between_batches(self) -> bool:
+        return super().is_between_batches() and not self._catch_up.is_writing()
+
+    def stop(self) -> None:
+        self._batches.is_stopping = True
+        self._catch_up.stop()
+        super().stop()
+
+
 class ProgressListener(StreamingQueryListener):
     """Passes each micro-batch to the monitor. Called on Spark's listener thread, so it must not block."""
 
-    def __init__(self, monitor: Monitor) -> None:
+    def __init__(self, monitor: Monitor, progress_of: Callable[[Progress], Iterable[Progress]]) -> None:
         self._monitor = monitor
+        self._progress_of = progress_of
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's names
-        self._monitor.record_batch(progress.from_json(event.progress.json))
+        for each in self._progress_of(progress.from_json(event.progress.json)):
+            self._monitor.record_batch(each)
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
         """The supervisor started the query."""

@@ -1,8 +1,9 @@
 """Keeps the queries of a pipeline running: starts them, restarts failed ones, and stops them in order.
 
-A failed query does not stop the others. Each query is in one of the states of `progress.status`. The pause before a
-restart doubles with each recent failure; after too many of them the query is given up. `Starter` and `RunningQuery` are
-the interface to the engine; time comes from the constructor's arguments.
+A failed query does not stop the others, and neither does a failed output of a query with several. Each output is in one
+of the states of `progress.status`. The pause before a restart doubles with each recent failure; after too many of them
+the query, or the output, is given up. `Starter` and `RunningQuery` are the interface to the engine; time comes from the
+constructor's arguments.
 """
 
 import threading
@@ -12,7 +13,7 @@ from typing import Protocol
 
 from penstock.spark.durations import format_duration
 from penstock.spark.pipeline.core.model import Restart
-from penstock.spark.pipeline.core.queries import PlannedQuery, Round
+from penstock.spark.pipeline.core.queries import QueryGroup, Round
 from penstock.spark.pipeline.progress import status
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
@@ -46,14 +47,17 @@ class RunningQuery(Protocol):
     def stop(self) -> None: ...
 
 
-Starter = Callable[[PlannedQuery], RunningQuery]
+OnOutputFailure = Callable[[str, str], int | None]
+"""Called with the name of one output of a running query, and its error, by any thread. Returns the pause in ms before
+the output is tried again; None: it is given up."""
+
+Starter = Callable[[QueryGroup, OnOutputFailure], RunningQuery]
 
 
 @dataclass
 class _SupervisedQuery:
-    planned: PlannedQuery
+    group: QueryGroup
     running: RunningQuery | None = None
-    failures_ms: list[int] = field(default_factory=list)
     restart_at_ms: int | None = None
     given_up: str | None = None
 
@@ -69,13 +73,15 @@ class Supervisor:
     stopping: threading.Event
     now_ms: Callable[[], int]
     pause: Callable[[], None]
-    given_up: dict[str, str] = field(default_factory=dict, init=False)  # name of the query -> reason
+    given_up: dict[str, str] = field(default_factory=dict, init=False)  # name of the output -> reason
+    _failures_ms: dict[str, list[int]] = field(default_factory=dict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     # -- until a signal
 
-    def run(self, queries: Sequence[PlannedQuery]) -> None:
+    def run(self, groups: Sequence[QueryGroup]) -> None:
         """Keep the queries running until a stop is requested, or until all are given up."""
-        supervised = [_SupervisedQuery(planned) for planned in queries]
+        supervised = [_SupervisedQuery(group) for group in groups]
         self._start_all(supervised)
         while not self.stopping.is_set() and any(each.given_up is None for each in supervised):
             for each in supervised:
@@ -89,19 +95,19 @@ class Supervisor:
         """Run the rounds in turn; repeat a round of queries that feed each other until it reads nothing new."""
         for round_ in rounds:
             for _ in range(_ROUNDS_MAX):
-                rows = self._run_to_end(round_.queries)
+                rows = self._run_to_end(round_.groups)
                 if self.stopping.is_set() or not round_.repeats or not rows:
                     break
             else:
-                names = ", ".join(query.name for query in round_.queries)
-                self._give_up(names, f"reads new records after {_ROUNDS_MAX} rounds: topics form a loop")
+                reason = f"reads new records after {_ROUNDS_MAX} rounds: topics form a loop"
+                self._give_up(", ".join(group.label for group in round_.groups), reason)
             if self.stopping.is_set():
                 return
 
-    def _run_to_end(self, queries: Sequence[PlannedQuery]) -> int:
+    def _run_to_end(self, groups: Sequence[QueryGroup]) -> int:
         """Run queries until each has read all records; return the number of rows."""
-        supervised = [_SupervisedQuery(planned) for planned in queries if planned.name not in self.given_up]
-        names = [each.planned.name for each in supervised]
+        supervised = [_SupervisedQuery(group) for group in groups if self._outputs_left(group)]
+        names = [member.name for each in supervised for member in each.group.members]
         rows_before = self.monitor.rows(names)
         self._start_all(supervised)
         while not self.stopping.is_set():
@@ -135,13 +141,13 @@ class Supervisor:
     def _start_query(self, query: _SupervisedQuery) -> None:
         query.restart_at_ms = None
         try:
-            query.running = self.start(query.planned)
+            query.running = self.start(query.group, self.on_output_failure)
         except CannotStart as error:
             self._on_failure(query, str(error), is_final=True)
         except Exception as error:  # noqa: BLE001 - the other queries continue
             self._on_failure(query, str(error), is_final=False)
         else:
-            self.monitor.set_state(query.planned.name, status.RUNNING)
+            self._set_state(query.group, status.RUNNING)
 
     def _check(self, query: _SupervisedQuery, *, may_finish: bool) -> None:
         if query.restart_at_ms is not None and self.now_ms() >= query.restart_at_ms:
@@ -155,27 +161,52 @@ class Supervisor:
         if failure is not None:
             self._on_failure(query, failure, is_final=is_expectation_stop(failure))
         elif may_finish:
-            self.monitor.set_state(query.planned.name, status.DONE)
+            self._set_state(query.group, status.DONE)
         else:  # stopped through Spark, not by this process
             self._on_failure(query, "it was stopped by another process", is_final=False)
 
+    def _set_state(self, group: QueryGroup, state: str) -> None:
+        for name in self._outputs_left(group):
+            self.monitor.set_state(name, state)
+
+    def _outputs_left(self, group: QueryGroup) -> list[str]:
+        return [member.name for member in group.members if member.name not in self.given_up]
+
+    # -- failures
+
+    def on_output_failure(self, name: str, text: str) -> int | None:
+        """See `OnOutputFailure`."""
+        with self._lock:
+            return self._decide_restart(name, [name], text, is_final=is_expectation_stop(text))
+
     def _on_failure(self, query: _SupervisedQuery, text: str, *, is_final: bool) -> None:
+        names = self._outputs_left(query.group)
+        with self._lock:
+            pause_ms = self._decide_restart(query.group.key, names, text, is_final=is_final)
+        if pause_ms is None:
+            query.given_up = self.given_up[names[0]] if names else reason_of(text)
+        else:
+            query.restart_at_ms = self.now_ms() + pause_ms
+
+    def _decide_restart(self, key: str, names: Sequence[str], text: str, *, is_final: bool) -> int | None:
+        """Return the pause before the restart of these outputs; None when they are given up."""
         now_ms = self.now_ms()
-        query.failures_ms.append(now_ms)
-        name, reason = query.planned.name, reason_of(text)
-        restart = self.restart
-        recent = sum(now_ms - failure_ms <= restart.within_ms for failure_ms in query.failures_ms)
-        if is_final or recent > restart.attempts:
-            query.given_up = reason
-            self.monitor.record_failure(name, status.FAILED, reason)
+        failures_ms = self._failures_ms.setdefault(key, [])
+        failures_ms.append(now_ms)
+        reason, label, restart = reason_of(text), ", ".join(names), self.restart
+        recent = sum(now_ms - failure_ms <= restart.within_ms for failure_ms in failures_ms)
+        is_over = is_final or recent > restart.attempts
+        for name in names:
+            self.monitor.record_failure(name, status.FAILED if is_over else status.PAUSED, reason)
+        if is_over:
             count = f" (it failed {recent} times in {format_duration(restart.within_ms)})"
-            self._give_up(name, reason if is_final else reason + count)
-            return
-        pause_ms = min(restart.backoff_ms * 2 ** (recent - 1), _PAUSE_MS_MAX)
-        query.restart_at_ms = now_ms + pause_ms
-        self.monitor.record_failure(name, status.PAUSED, reason)
+            for name in names:
+                self._give_up(name, reason if is_final else reason + count)
+            return None
+        pause_ms: int = min(restart.backoff_ms * 2 ** (recent - 1), _PAUSE_MS_MAX)
         next_step = f"restart {recent} of {restart.attempts} in {pause_ms / 1000:g} s"
-        self.report(f"{name} failed: {reason}; {next_step}")
+        self.report(f"{label} failed: {reason}; {next_step}")
+        return pause_ms
 
     def _give_up(self, name: str, reason: str) -> None:
         self.given_up[name] = reason
@@ -199,13 +230,13 @@ class Supervisor:
                 running.stop()
                 self._record_progress(running)
                 each.running = None
-                self.monitor.set_state(each.planned.name, status.STOPPED)
+                self._set_state(each.group, status.STOPPED)
             waiting = unfinished
             if waiting:
                 self.pause()
         for each in supervised:
             if each.restart_at_ms is not None:
-                self.monitor.set_state(each.planned.name, status.STOPPED)
+                self._set_state(each.group, status.STOPPED)
 
     def _record_progress(self, running: RunningQuery) -> None:
         """Record batches that the listener may have missed."""
