@@ -5,17 +5,12 @@ from typing import cast, get_args
 
 import msgspec
 
-from penstock.spark.lake.errors import TableError
 from penstock.spark.durations import parse_duration_ms
+from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import FILE_SIZE_BYTES, Compression
 from penstock.spark.lake.formats import TABLE_FORMATS, local_path
-from penstock.spark.lake.merge.rules import (
-    DELETE_RETENTION_MS,
-    HISTORIES,
-    MERGED_FILE_SIZE_BYTES,
-    SCD2,
-    MergeRules,
-)
+from penstock.spark.lake.merge.rules import MergeRules
+from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, HISTORIES, MERGED_FILE_SIZE_BYTES, SCD2
 from penstock.spark.options import OptionError, Options
 
 _MEBIBYTE = 1 << 20

@@ -25,7 +25,7 @@ def newest_changes(changes: pa.Table, rules: MergeRules) -> pa.Table:
     order = [*rules.key, *rules.order_by, DELETED, *ties]
     ordered = _sorted_to_the_last_value(changes, order)
     distinct = [*rules.key, *rules.order_by] if rules.has_history else rules.key
-    newest = ordered.take(pa.array(lasts(starts(ordered, distinct))))
+    newest = ordered.take(lasts(starts(ordered, distinct)))
     return newest.drop_columns(ties)
 
 

@@ -13,9 +13,15 @@ Flags = npt.NDArray[np.bool_]
 
 
 def sorted_by(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Sort ascending, nulls first: no order is older than any order."""
-    keys: Any = [(name, "ascending") for name in columns]
-    return rows.take(pc.sort_indices(rows, sort_keys=keys, null_placement="at_start"))
+    """Sort ascending, nulls first: a row without an order is older than any other."""
+    sortable: dict[str, Any] = {}
+    for at, name in enumerate(columns):
+        column = rows.column(name)
+        if column.null_count:
+            sortable[f"{at} is known"] = pc.is_valid(column)
+        sortable[str(at)] = column
+    keys: Any = [(name, "ascending") for name in sortable]
+    return rows.take(pc.sort_indices(pa.table(sortable), sort_keys=keys))
 
 
 def starts(rows: pa.Table, columns: Sequence[str]) -> Flags:

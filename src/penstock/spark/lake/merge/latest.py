@@ -1,4 +1,4 @@
-"""Decides which rows of a table the changes of a batch replace, where the table keeps the newest row of each key. No I/O.
+"""Decides which rows changes replace in a table that keeps the newest row of each key. No I/O.
 
 For each key the newest of the table's row, the remembered deletion and the change wins. With equal order a deletion
 wins over a row, and a change over the table's row. Without an order the change always wins.
@@ -15,8 +15,8 @@ from penstock.spark.lake.merge.rules import MergeRules
 from penstock.spark.record_columns import DELETED
 
 FILE, ROW = "penstock file", "penstock row"  # where a row of the table is
-_SOURCE, _INDEX = "penstock source", "penstock index"
-_TABLE, _CHANGE, _DELETION = 0, 1, 2
+SOURCE, INDEX = "penstock source", "penstock index"
+TABLE, CHANGE, DELETION = 0, 1, 2
 _NO_CHANGE = -1
 
 
@@ -29,29 +29,27 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     deleted: Numbers  # deletions to remember
 
 
-def decide_latest(
-    changes: pa.Table, existing: pa.Table, deletions: pa.Table, rules: MergeRules
-) -> Decision:
+def decide_latest(changes: pa.Table, existing: pa.Table, deletions: pa.Table, rules: MergeRules) -> Decision:
     """`changes` are the newest of each key; the other two are of the same keys, and may have more."""
     columns = [*rules.key, *rules.order_by]
     every = pa.concat_tables(
         [
-            _labelled(existing.select(columns), _TABLE, np.zeros(existing.num_rows, dtype=np.bool_)),
-            _labelled(changes.select(columns), _CHANGE, flags(changes, DELETED)),
-            _labelled(deletions.select(columns), _DELETION, np.ones(deletions.num_rows, dtype=np.bool_)),
+            labelled(existing.select(columns), TABLE, np.zeros(existing.num_rows, dtype=np.bool_)),
+            labelled(changes.select(columns), CHANGE, flags(changes, DELETED)),
+            labelled(deletions.select(columns), DELETION, np.ones(deletions.num_rows, dtype=np.bool_)),
         ],
         promote_options="permissive",
     )
-    by = [*columns, DELETED, _SOURCE] if rules.order_by else [*rules.key, _SOURCE]
+    by = [*columns, DELETED, SOURCE] if rules.order_by else [*rules.key, SOURCE]
     ordered = sorted_by(every, by)
     first = starts(ordered, rules.key)
     group = np.cumsum(first) - 1
     last = lasts(first)
-    source, index = numbers(ordered, _SOURCE), numbers(ordered, _INDEX)
+    source, index = numbers(ordered, SOURCE), numbers(ordered, INDEX)
     is_deleted = flags(ordered, DELETED)
 
-    change_wins = source[last] == _CHANGE
-    leaves = (source == _TABLE) & change_wins[group] if len(last) else np.zeros(0, dtype=np.bool_)
+    change_wins = source[last] == CHANGE
+    leaves = (source == TABLE) & change_wins[group] if len(last) else np.zeros(0, dtype=np.bool_)
     winner = np.where(is_deleted[last], _NO_CHANGE, index[last])
     replaced_by = winner[group[leaves]]
     replaced_by[_repeats(group[leaves])] = _NO_CHANGE  # a key that the table has twice keeps one row
@@ -65,11 +63,11 @@ def decide_latest(
     )
 
 
-def _labelled(rows: pa.Table, source: int, is_deleted: Any) -> pa.Table:
+def labelled(rows: pa.Table, source: int, is_deleted: Any) -> pa.Table:
     count = rows.num_rows
     labelled = rows.append_column(DELETED, pa.array(is_deleted, pa.bool_()))
-    labelled = labelled.append_column(_SOURCE, pa.array(np.full(count, source, dtype=np.int8)))
-    return labelled.append_column(_INDEX, pa.array(np.arange(count, dtype=np.int64)))
+    labelled = labelled.append_column(SOURCE, pa.array(np.full(count, source, dtype=np.int8)))
+    return labelled.append_column(INDEX, pa.array(np.arange(count, dtype=np.int64)))
 
 
 def _repeats(groups: Numbers) -> Any:

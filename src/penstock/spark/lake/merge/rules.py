@@ -7,12 +7,9 @@ import msgspec
 import pyarrow as pa
 
 from penstock.spark.lake.errors import SchemaMismatch, TableError
+from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, NO_HISTORY, SCD2
 from penstock.spark.record_columns import DELETED, OFFSET, TIE_BREAK, TIMESTAMP
 
-NO_HISTORY, SCD2 = "none", "scd2"
-HISTORIES = (NO_HISTORY, SCD2)
-DELETE_RETENTION_MS = 7 * 24 * 3_600_000
-MERGED_FILE_SIZE_BYTES = 32 << 20  # a changed row rewrites its file
 PROPERTY = "penstock.merge"  # the table property with the rules
 
 VALID_FROM, VALID_TO, IS_CURRENT = "valid_from", "valid_to", "is_current"
@@ -97,9 +94,9 @@ def decode_rules(content: str | None) -> MergeRules | None:
     )
 
 
-def check_rules(table: MergeRules | None, commit: MergeRules | None, *, has_rows: bool, where: str) -> None:
-    """Refuse to write to a table in another way than it is kept."""
-    if table is None and (commit is None or not has_rows):
+def check_rules(table: MergeRules | None, commit: MergeRules | None, *, where: str) -> None:
+    """Refuse to write to a table in another way than before."""
+    if table is None and commit is None:
         return
     if table is None:
         raise TableError(

@@ -1,14 +1,14 @@
 """Outputs to tables, in any of the formats of `lake.formats`.
 
-With a `key` the rows are changes: the table keeps the newest row of each key (`mode: upsert`, or `update` for aggregates).
-`select` adds the columns by which the sink orders and deletes rows; `lake.merge` describes what it does with them.
+With a `key` the rows are changes, and the table keeps the newest row of each key (`mode: upsert`, or `update` for
+aggregates). `select` adds the columns by which the sink orders and deletes rows; `lake.merge` says what it does then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS
-from penstock.spark.lake.merge.rules import DELETE_RETENTION_MS, HISTORIES, NO_HISTORY, SCD2
+from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, HISTORIES, NO_HISTORY, SCD2
 from penstock.spark.pipeline.core.model import STREAM_MODES, UPSERT, Pipeline, Sink, Target
 from penstock.spark.record_columns import DELETED, OFFSET, RECORD, TIE_BREAK, TIMESTAMP
 
@@ -29,7 +29,9 @@ class TableTarget(Target, frozen=True, kw_only=True):
     partition_by: tuple[str, ...] = ()
     merge_schema: bool = False
     key: tuple[str, ...] = ()  # the columns that name a row; the fields below need it
-    order_by: tuple[str, ...] = ()  # the row that is greatest by these columns wins; empty: the record's offset
+    order_by: tuple[
+        str, ...
+    ] = ()  # the row that is greatest by these columns wins; empty: the record's offset
     delete_when: str | None = None  # a SQL condition; None: the record has no value
     history: Annotated[str, HISTORIES] = NO_HISTORY
     delete_retention_ms: int = DELETE_RETENTION_MS  # how long a deleted key's order is known
@@ -73,8 +75,8 @@ class TableTarget(Target, frozen=True, kw_only=True):
                 raise ValueError(f"{name} names `{missing[0]}`, which the rows do not have")
         if mode == UPSERT and not self.order_by and RECORD not in columns:
             raise ValueError(
-                f"the rows have lost the offset of their records: write `order_by: [column, …]`, or keep the column "
-                f"`{RECORD}` in the steps before (`SELECT …, {RECORD} FROM …`)"
+                "the rows have lost the offset of their records: write `order_by: [column, …]`, or let the steps "
+                f"before keep the column `{RECORD}`"
             )
 
     def select(self, frame: "DataFrame") -> "DataFrame":
