@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.spark.lake.errors import SchemaMismatch, TableError
 from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, NO_HISTORY, SCD2
@@ -126,11 +127,24 @@ def check_keys(changes: pa.RecordBatch, key: Sequence[str], where: str) -> None:
 
 
 def check_order(changes: pa.RecordBatch, rules: MergeRules, where: str) -> None:
-    if rules.has_history and (nulls := changes.column(rules.order_by[0]).null_count):
+    """Refuse changes that would silently do nothing, or be valid from an unknown time."""
+    if not rules.order_by:
+        return
+    first = rules.order_by[0]
+    unordered: Any = pc.is_null(changes.column(first))
+    if rules.has_history and (nulls := pc.sum(unordered).as_py()):
         raise TableError(
-            f"{nulls} of {changes.num_rows} changes for table {where} have no {rules.order_by[0]}, from which their "
-            "rows are valid: filter them out, or expect it to be not null"
+            f"{nulls} of {changes.num_rows} changes for table {where} have no {first}, from which their rows are "
+            f"valid: filter them out, or expect `{first} IS NOT NULL` with otherwise: dead-letter"
         )
+    if DELETED in changes.schema.names:
+        lost = pc.sum(pc.and_(unordered, changes.column(DELETED))).as_py()
+        if lost:
+            raise TableError(
+                f"{lost} of {changes.num_rows} changes for table {where} delete a key and have no {first}, so they are "
+                "older than any row and would delete nothing: give them an order in a step before, or leave order_by "
+                "out to order the rows by the offsets of their records"
+            )
 
 
 def _can_be(option: str, kind: Any) -> bool:
