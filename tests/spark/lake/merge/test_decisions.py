@@ -1,9 +1,10 @@
 """The pure decisions against a dictionary: batches of changes in any order, with repeated and deleted keys."""
 
+import os
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 
 from penstock.spark.lake.merge.changes import newest_changes
 from penstock.spark.lake.merge.history import decide_history
@@ -12,6 +13,7 @@ from penstock.spark.lake.merge.rules import MergeRules
 from tests.spark.lake.merge.model import Model, Row
 from tests.spark.lake.merge.support import CHANGES, HISTORY, LATEST, batches, change_of, tuples
 
+EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "25")))
 ROWS = pa.schema([("id", pa.int64()), ("order", pa.int64()), ("value", pa.string())])
 VERSIONS = HISTORY.table_rows(CHANGES)
 DELETIONS = pa.schema([("id", pa.int64()), ("order", pa.int64())])
@@ -57,6 +59,7 @@ class Applied:
         return found.deleted
 
 
+@EXAMPLES
 @given(batches)
 def test_the_newest_row_of_each_key_is_that_of_the_model(changes: list[list[Row]]) -> None:
     table, model = Applied(), Model()
@@ -66,6 +69,7 @@ def test_the_newest_row_of_each_key_is_that_of_the_model(changes: list[list[Row]
         assert tuples(table.rows) == model.latest()
 
 
+@EXAMPLES
 @given(batches)
 def test_the_history_of_each_key_is_that_of_the_model(changes: list[list[Row]]) -> None:
     table, model = Applied(HISTORY), Model()
@@ -75,6 +79,7 @@ def test_the_history_of_each_key_is_that_of_the_model(changes: list[list[Row]]) 
         assert tuples(table.rows) == model.history()
 
 
+@EXAMPLES
 @given(batches)
 def test_changes_that_come_again_alter_nothing(changes: list[list[Row]]) -> None:
     for rules in (LATEST, HISTORY):

@@ -117,7 +117,7 @@ class Merge:
             stays = latest.replaced_by >= 0
             if in_place:
                 replaced = latest.existing[stays]
-                values = changes.take(latest.replaced_by[stays])
+                values = self._as_rows(changes.take(latest.replaced_by[stays]))
                 self._alter(files[replaced], rows[replaced], values)
                 self._drop(files[latest.existing[~stays]], rows[latest.existing[~stays]])
             else:

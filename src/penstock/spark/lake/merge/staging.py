@@ -15,7 +15,6 @@ from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.merge.rules import MergeRules, check_keys, check_order
 
 DIRECTORY = "_penstock/changes/"
-MEMORY_BYTES_MAX = 256 << 20
 
 
 def change_layout(root: str, changes: pa.Schema) -> FileLayout:
@@ -32,16 +31,15 @@ def checked(batches: Iterator[pa.RecordBatch], rules: MergeRules, where: str) ->
 
 
 class StagedChanges:
-    def __init__(
-        self, layout: FileLayout, files: Sequence[DataFile], memory_bytes: int = MEMORY_BYTES_MAX
-    ) -> None:
+    MEMORY_BYTES_MAX = 256 << 20
+
+    def __init__(self, layout: FileLayout, files: Sequence[DataFile]) -> None:
         self._paths = [layout.write_path(file.path) for file in files]
         self._schema = layout.schema
-        self._memory_bytes = memory_bytes
 
     @property
     def is_large(self) -> bool:
-        return self._size_bytes() > self._memory_bytes
+        return self._size_bytes() > self.MEMORY_BYTES_MAX
 
     def parts(self, first_key: str) -> Iterator[pa.Table]:
         """Yield all changes, or those of one range of the key's first column after the other."""
@@ -59,7 +57,7 @@ class StagedChanges:
 
     def _limits(self, first_key: str) -> list[Any]:
         """Return the values that split the changes into parts of about the size that fits."""
-        count = -(-self._size_bytes() // self._memory_bytes)
+        count = -(-self._size_bytes() // self.MEMORY_BYTES_MAX)
         keys = pa.concat_tables([pq.read_table(path, columns=[first_key]) for path in self._paths])
         column = keys.column(first_key)
         step = max(1, len(column) // (count * 100))
