@@ -3,6 +3,7 @@
 import importlib
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
@@ -10,11 +11,13 @@ from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # not
 from pyspark.sql.pandas.types import to_arrow_type
 
 from penstock.spark.encode.batch import EncoderError, ValueEncoder, encode_array
-from penstock.spark.encode.schemas import Place
+from penstock.spark.encode.schemas import Place, Registration
 from penstock.spark.encode.settings import STOP as STOPS
 from penstock.spark.encode.settings import Encoder
 from penstock.spark.record_columns import ERROR, OWN_COLUMNS, STOP
 
+_ENCODERS_MAX = 256
+_encoders: dict[tuple[Encoder, pa.DataType, Place], ValueEncoder] = {}  # of the runs of this process
 _RESULT = "struct<value: binary, error: string>"
 
 
@@ -60,7 +63,15 @@ def add_encoded(
 
 
 def value_encoder(settings: Encoder, kind: pa.DataType, place: Place) -> ValueEncoder | None:
-    made: ValueEncoder | None = importlib.import_module(settings.module).value_encoder(settings, kind, place)
+    known = (settings, kind, msgspec.structs.replace(place, registration=Registration.RUNNING))
+    if place.registration is Registration.RUNNING and known in _encoders:
+        return _encoders[known]
+    make = importlib.import_module(settings.module).value_encoder
+    made: ValueEncoder | None = make(settings, kind, place)
+    if len(_encoders) >= _ENCODERS_MAX:
+        _encoders.clear()
+    if made is not None:
+        _encoders[known] = made
     return made
 
 

@@ -27,8 +27,12 @@ class Registration(enum.Enum):
     """What may be asked of a registry."""
 
     RUN = "run"  # look up, and register where the settings say so
+    RUNNING = "running"  # the same, but what a run found at its start holds for all of its batches
     CHECK = "check"  # look up, and ask whether a schema is compatible
     OFFLINE = "offline"  # nothing
+
+
+_REGISTERING = (Registration.RUN, Registration.RUNNING)
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +99,7 @@ def schema_id(settings: Encoder, place: Place, schema: RegisteredSchema, record_
     if schema.schema_id:
         return schema.schema_id
     subject = subject_of(settings, place, record_name)
-    if settings.register and registration is Registration.RUN:
+    if settings.register and registration in _REGISTERING:
         return _ask(lambda: schema_registry.register_schema(url, subject, schema))
     found = _ask(lambda: schema_registry.look_up_schema(url, subject, schema))
     if found is not None:
@@ -113,7 +117,7 @@ def registered_version(settings: Encoder, place: Place, schema: RegisteredSchema
     url = settings.registry_url
     if url is None or place.registration is Registration.OFFLINE:
         return 1
-    if settings.register and place.registration is Registration.RUN:
+    if settings.register and place.registration in _REGISTERING:
         _ask(lambda: schema_registry.register_schema(url, subject, schema))
     found = _ask(lambda: schema_registry.look_up_schema(url, subject, schema))
     if found is not None:

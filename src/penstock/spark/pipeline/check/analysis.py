@@ -35,7 +35,7 @@ def analyse(
     for output in pipeline.outputs:
         if output.name in compiled.outputs:
             written = compiled.outputs[output.name]
-            problems += _streaming_problems(f"output {output.name}", written, output.mode, output.line)
+            problems += _streaming_problems(f"output {output.name}", written, output.stream_mode, output.line)
     lines = {part.name: part.line for part in (*pipeline.sources, *pipeline.steps)}
     lines |= {rejects_of(output): output.line for output in pipeline.outputs}
     rejecting = [query.rejecting for query in plan_queries(pipeline) if query.output is None]

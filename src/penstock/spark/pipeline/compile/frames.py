@@ -110,22 +110,25 @@ class _Compiler:
     def _add_output(self, output: Output) -> None:
         if output.input in self.frames:
             with report_as("output", output.name, output.target.line or output.line):
-                written = self._encode(output, self.frames[output.input])
-                written = output.target.select(written)
+                frame = self.frames[output.input]
+                output.target.check_rows(frame.columns, output.mode)
+                written = output.target.select(self._encode(output, frame))
                 written.schema  # noqa: B018 - makes Spark analyse it
                 self.compiled.outputs[output.name] = written
 
     def _encode(self, output: Output, frame: DataFrame) -> DataFrame:
         """Encode the rows; those that cannot be encoded stop the query, or are rejected."""
-        place = Place(directory=self._pipeline.directory, registration=self._registration)
+        place = Place(
+            directory=self._pipeline.directory,
+            registration=self._registration if not self._decoded else Registration.RUNNING,
+        )
         encoded = output.target.encode_rows(frame, place)
         if ERROR not in encoded.columns:
             return encoded
         if output.target.rejects_rows:
-            is_rejected = F.col(STOP).isNull() & F.col(ERROR).isNotNull()
-            self.rejected[rejects_of(output)] = encoded.filter(is_rejected).drop(
-                STOP, ENCODED_KEY, ENCODED_VALUE
-            )
+            name, reason = rejects_of(output), F.when(F.col(STOP).isNull(), F.col(ERROR))
+            self.rejected[name] = encoded.filter(reason.isNotNull()).drop(STOP, ENCODED_KEY, ENCODED_VALUE)
+            encoded = expectations.count_rejects(encoded, name, reason)
         return encoded.filter(expectations.is_written(f"output {output.name}", frame.columns))
 
     def _add_topic(self, source: TopicSource) -> None:

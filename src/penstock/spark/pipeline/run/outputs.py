@@ -11,7 +11,7 @@ from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import read_streams
 from penstock.spark.pipeline.core.graph import upstream
 from penstock.spark.pipeline.core.model import Pipeline, Sink
-from penstock.spark.pipeline.core.queries import PlannedQuery, dead_letter_topic
+from penstock.spark.pipeline.core.queries import PlannedQuery, dead_letter_topic, rejects_of
 from penstock.spark.pipeline.outputs import TopicTarget
 from penstock.spark.pipeline.progress import batch as progress
 
@@ -19,7 +19,7 @@ from penstock.spark.pipeline.progress import batch as progress
 def sink_of(pipeline: Pipeline, planned: PlannedQuery) -> tuple[Sink, str]:
     if planned.output is None:
         return TopicTarget(topic=dead_letter_topic(pipeline)).sink(pipeline), "append"
-    return planned.output.target.sink(pipeline), planned.output.mode
+    return planned.output.target.sink(pipeline), planned.output.stream_mode
 
 
 def frame_of(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> DataFrame:
@@ -41,9 +41,11 @@ def compile_batch(batch: DataFrame, pipeline: Pipeline, source: str) -> Compiled
 
 def part_of(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> Pipeline:
     """Return the pipeline with only what these queries need."""
-    outputs = tuple(query.output for query in queries if query.output is not None)
+    chosen = [query.output for query in queries]
+    rejecting = [query.rejecting for query in queries]
+    outputs = tuple(each for each in pipeline.outputs if each in chosen or rejects_of(each) in rejecting)
     needed = upstream(
-        pipeline, [*(output.input for output in outputs), *(query.rejecting for query in queries)]
+        pipeline, [*(output.input for output in outputs), *rejecting]
     )
     return msgspec.structs.replace(
         pipeline,
