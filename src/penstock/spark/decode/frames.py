@@ -25,7 +25,10 @@ def decode(frame: DataFrame, decoder: Decoder, directory: str = ".") -> DataFram
     """
     if isinstance(decoder, RawDecoder):
         return _decode_raw(frame, decoder)
-    rows = row_decoder(decoder, directory)
+    return decode_rows(frame, row_decoder(decoder, directory))
+
+
+def decode_rows(frame: DataFrame, rows: RowDecoder) -> DataFrame:
     taken = sorted({RECORD, ERROR}.intersection(rows.schema.names))
     if taken:
         raise DecoderError(f"column {taken[0]} has a name that Penstock uses itself: rename it")

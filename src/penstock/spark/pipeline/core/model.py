@@ -238,6 +238,11 @@ class Target(Part, frozen=True, kw_only=True):
     def check_rows(self, columns: Sequence[str], mode: str) -> None:
         """Raise a ValueError if rows with these columns cannot be written in this mode."""
 
+    @property
+    def is_for_each_topic(self) -> bool:
+        """Whether there is one table for each topic of the source."""
+        return False
+
     def problems(self) -> Iterator[str]:
         """Yield the errors that show without Spark and without a broker."""
         return iter(())

@@ -29,6 +29,7 @@ class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
     key: str  # unique in the pipeline; the checkpoint's directory
     name: str  # as Spark and the user know it
     reads: tuple[TopicSource, ...]
+    input: str  # the source or step whose rows it is made of
     output: Output | None = None  # None: the dead letters of `rejecting`
     rejecting: str = ""
     writes_topic: str | None = None
@@ -114,6 +115,7 @@ def _for_output(pipeline: Pipeline, output: Output) -> PlannedQuery:
         key=output.name,
         name=f"{pipeline.name}.{output.name}",
         reads=_topics_of(pipeline, output.input),
+        input=output.input,
         output=output,
         writes_topic=output.target.writes_topic,
         trigger_ms=pipeline.trigger_ms if output.trigger_ms is None else output.trigger_ms,
@@ -126,6 +128,7 @@ def _for_dead_letters(pipeline: Pipeline, rejecting: str, reads: str) -> Planned
         key=key,
         name=f"{pipeline.name}.{key}",
         reads=_topics_of(pipeline, reads),
+        input=reads,
         rejecting=rejecting,
         writes_topic=dead_letter_topic(pipeline),
         trigger_ms=pipeline.trigger_ms,

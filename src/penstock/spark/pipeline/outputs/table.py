@@ -4,8 +4,11 @@ With a `key` the rows are changes, and the table keeps the newest row of each ke
 aggregates). `select` adds the columns by which the sink orders and deletes rows; `lake.merge` says what it does then.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
+
+from msgspec.structs import replace
 
 from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS
 from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, HISTORIES, NO_HISTORY, SCD2
@@ -15,6 +18,8 @@ from penstock.spark.record_columns import DELETED, OFFSET, RECORD, TIE_BREAK, TI
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+PLACEHOLDERS = ("topic", "schema", "table")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MERGING_MODES = (UPSERT, "update")
 _FORMAT_WITHOUT_MERGE = "parquet"
 
@@ -36,6 +41,29 @@ class TableTarget(Target, frozen=True, kw_only=True):
     history: Annotated[str, HISTORIES] = NO_HISTORY
     delete_retention_ms: int = DELETE_RETENTION_MS  # how long a deleted key's order is known
 
+    for_each_topic: bool = False  # a table for each topic; the path has {topic}, {schema} or {table}
+
+    @property
+    def is_for_each_topic(self) -> bool:
+        return self.for_each_topic
+
+    def problems(self) -> Iterator[str]:
+        placeholders = _PLACEHOLDER.findall(self.path)
+        if not self.for_each_topic:
+            if set(placeholders).intersection(PLACEHOLDERS):
+                yield f"the path {self.path} has a placeholder, which is for `for_each_topic: true`"
+            return
+        unknown = sorted(set(placeholders).difference(PLACEHOLDERS))
+        if unknown or not {"topic", "table"}.intersection(placeholders):
+            yield "with `for_each_topic` the path names each table: write {topic}, or {schema} and {table}, in it"
+
+    def of_topic(self, topic: str) -> "TableTarget":
+        """Return the target of one topic. `{table}` is the last part of its name, `{schema}` the part before it."""
+        *_, schema, table = ("", *topic.split("."))
+        names = {"topic": topic, "schema": schema, "table": table}
+        path = _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), self.path)
+        return replace(self, path=path, for_each_topic=False, merge_schema=True)
+
     def mode_problems(self, mode: str) -> Iterator[str]:
         yield from super().mode_problems(mode)
         if mode not in _MERGING_MODES:
@@ -44,7 +72,7 @@ class TableTarget(Target, frozen=True, kw_only=True):
             chosen += ["history"] if self.history != NO_HISTORY else []
             yield from (f"`{name}` is for `mode: upsert`, and this is `mode: {mode}`" for name in chosen)
             return
-        if not self.key:
+        if not self.key and not self.for_each_topic:
             yield f"`mode: {mode}` of a table needs `key`: write `key: [column, …]`, the columns that name a row"
         if self.format == _FORMAT_WITHOUT_MERGE:
             yield (
@@ -69,6 +97,12 @@ class TableTarget(Target, frozen=True, kw_only=True):
         return {**options, "delete_retention": f"{self.delete_retention_ms} ms"}
 
     def check_rows(self, columns: Sequence[str], mode: str) -> None:
+        if self.for_each_topic:
+            if RECORD not in columns:
+                raise ValueError(
+                    f"the rows have lost their topic: let the steps before keep the column `{RECORD}`"
+                )
+            return
         for name in ("partition_by", "key", "order_by"):
             missing = [column for column in getattr(self, name) if column not in columns]
             if missing:
@@ -80,6 +114,8 @@ class TableTarget(Target, frozen=True, kw_only=True):
             )
 
     def select(self, frame: "DataFrame") -> "DataFrame":
+        if self.for_each_topic:
+            return frame  # each topic's rows are selected for its table
         result = self._with_change_columns(frame) if self.key else frame
         return super().select(result)
 
@@ -99,6 +135,8 @@ class TableTarget(Target, frozen=True, kw_only=True):
         return result.withColumn(OFFSET, offset)
 
     def describe(self, partitions: Mapping[str, int] | None) -> str:  # noqa: ARG002 - about topics
+        if self.for_each_topic:
+            return f"table {self.path} ({self.format}) for each topic"
         by_key = f", one row for each {', '.join(self.key)}" if self.key else ""
         return f"table {self.path} ({self.format}{by_key})"
 

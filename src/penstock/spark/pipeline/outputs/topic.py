@@ -48,6 +48,11 @@ class TopicTarget(Target, frozen=True, kw_only=True):
                 wrongs = (*choice_problems(encoder), *encoder.problems())
                 yield from (f"{name}: {encoder.kind}: {wrong}" for wrong in wrongs)
 
+    def mode_problems(self, mode: str) -> Iterator[str]:
+        yield from super().mode_problems(mode)
+        if self.rejects_rows and mode != "append":
+            yield f"in {mode} mode rows that cannot be encoded stop the query: remove `otherwise: dead-letter`"
+
     @property
     def rejects_rows(self) -> bool:
         return any(

@@ -14,6 +14,8 @@ from penstock.spark.pipeline.core.model import Pipeline, Sink
 from penstock.spark.pipeline.core.queries import PlannedQuery, dead_letter_topic, rejects_of
 from penstock.spark.pipeline.outputs import TopicTarget
 from penstock.spark.pipeline.progress import batch as progress
+from penstock.spark.pipeline.run.topic_tables import TopicTablesWriter
+from penstock.spark.pipeline.run.writers import OutputIdentity, OutputWriter, output_writer
 
 
 def sink_of(pipeline: Pipeline, planned: PlannedQuery) -> tuple[Sink, str]:
@@ -44,12 +46,17 @@ def part_of(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> Pipeline:
     chosen = [query.output for query in queries]
     rejecting = [query.rejecting for query in queries]
     outputs = tuple(each for each in pipeline.outputs if each in chosen or rejects_of(each) in rejecting)
-    needed = upstream(
-        pipeline, [*(output.input for output in outputs), *rejecting]
-    )
+    needed = upstream(pipeline, [query.input for query in queries])
     return msgspec.structs.replace(
         pipeline,
         sources=tuple(each for each in pipeline.sources if each.name in needed),
         steps=tuple(each for each in pipeline.steps if each.name in needed),
         outputs=outputs,
     )
+
+
+def writer_of(pipeline: Pipeline, planned: PlannedQuery, identity: OutputIdentity) -> OutputWriter:
+    if planned.output is not None and planned.output.target.is_for_each_topic:
+        return TopicTablesWriter(pipeline, planned.output, identity)
+    sink, mode = sink_of(pipeline, planned)
+    return output_writer(sink, mode, identity)
