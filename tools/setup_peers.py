@@ -20,7 +20,7 @@ _LOGGING_VERSION = "2.25.4"
 _TIMEOUT_S = 600
 _SERVER = ("kafka_2.13",)
 _DEPENDENCY = """    <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId><version>{kafka}</version>
+      <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
     </dependency>
 """
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -56,18 +56,26 @@ def first_that(works: Callable[[str], bool], choices: Sequence[str]) -> str | No
     return next((choice for choice in choices if works(choice)), None)
 
 
-def pom(kafka_version: str, artifacts: Sequence[str]) -> str:
-    """A project that depends on these parts of Kafka, so that Maven finds out what else they need."""
-    dependencies = "".join(_DEPENDENCY.format(artifact=each, kafka=kafka_version) for each in artifacts)
+def pom(artifacts: Sequence[str]) -> str:
+    """A project that depends on these artifacts (`group:name:version`), so that Maven finds out what else they need."""
+    parts = [artifact.split(":") for artifact in artifacts]
+    dependencies = "".join(
+        _DEPENDENCY.format(group=group, artifact=name, version=version) for group, name, version in parts
+    )
     return _POM.format(dependencies=dependencies, logging=_LOGGING_VERSION)
 
 
 def fetch_kafka(version: str, jars: Path, artifacts: Sequence[str] = _SERVER) -> bool:
     """Fetch these parts of a release of Kafka, with all they need, into the directory `jars`."""
+    return fetch_jars(jars, [f"org.apache.kafka:{artifact}:{version}" for artifact in artifacts])
+
+
+def fetch_jars(jars: Path, artifacts: Sequence[str]) -> bool:
+    """Fetch artifacts (`group:name:version`), with all they need, into the directory `jars`."""
     half_done = PEERS / f"{jars.name}.part"
     shutil.rmtree(half_done, ignore_errors=True)
     project = PEERS / "pom.xml"
-    project.write_text(pom(version, artifacts))
+    project.write_text(pom(artifacts))
     command = [
         "mvn",
         "-q",

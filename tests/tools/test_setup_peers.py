@@ -14,4 +14,6 @@ def test_the_newest_available_version_is_used() -> None:
 
 
 def test_maven_is_asked_for_the_broker_of_that_version() -> None:
-    assert "<artifactId>kafka_2.13</artifactId><version>4.3.1</version>" in pom("4.3.1", ["kafka_2.13"])
+    assert "<artifactId>kafka_2.13</artifactId><version>4.3.1</version>" in pom(
+        ["org.apache.kafka:kafka_2.13:4.3.1"]
+    )

@@ -4,4 +4,15 @@ RECORD = (
     "_record"  # the record that a row was made from: topic, partition, offset, timestamp, key, value, headers
 )
 ERROR = "_error"  # why the row was rejected; null for rows that were not
+STOP = "_stop"  # why the row stops the query; null for rows that do not
+ENCODED_KEY = "_encoded_key"  # the bytes that an output writes
+ENCODED_VALUE = "_encoded_value"
 HEADERS_TYPE = "array<struct<key:string,value:binary>>"
+
+OWN_COLUMNS = (RECORD, ERROR, STOP, ENCODED_KEY, ENCODED_VALUE)
+
+# Columns of the changes that an output merges into a table. The sink knows them by these names.
+OFFSET = "_offset"  # the order of the rows, if the output names no other; stored in the table
+TIMESTAMP = "_timestamp"  # the same, in tables with history
+TIE_BREAK = "_tie_break"  # which of two rows with the same key and order is newer; not stored
+DELETED = "_deleted"  # whether the row deletes its key; not stored

@@ -1,5 +1,7 @@
 """Shortens texts for messages."""
 
+_TEXT_LENGTH_MAX = 60
+
 
 def one_line(text: str, length_max: int) -> str:
     line = " ".join(text.split())
@@ -8,3 +10,8 @@ def one_line(text: str, length_max: int) -> str:
 
 def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def shortened(value: object) -> str:
+    text = str(value) if isinstance(value, (int, float)) or value is None else repr(value)
+    return one_line(text, _TEXT_LENGTH_MAX)

@@ -7,10 +7,9 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from penstock.spark.text import one_line
+from penstock.spark.text import shortened
 
 NULL_VALUE = "null value"
-_TEXT_LENGTH_MAX = 60
 
 
 class DecoderError(ValueError):
@@ -34,25 +33,33 @@ class RowDecoder(Protocol):
     @property
     def allows_null(self) -> bool: ...
 
-    def reader(self) -> Callable[[bytes], Any]:
-        """Return a function from a value to a row, which may raise `Rejected` or `Skipped`; once for each task."""
+    @property
+    def reads_records(self) -> bool:
+        """Whether rows are made of value, key and offset of a record, and not of the value alone."""
+
+    def reader(self) -> Callable[..., Any]:
+        """Return a function from a value to a row, which may raise `Rejected` or `Skipped`; once for each task.
+
+        With `reads_records` it gets value, key and offset, and nulls too.
+        """
 
     def column(self, rows: Sequence[Any], index: int) -> list[Any]:
         """Return the values of one column; a row that is None has only nulls."""
 
 
 class BatchDecoder:
-    __slots__ = ("_allows_null", "_decoder", "_read", "_types", "names")
+    __slots__ = ("_allows_null", "_decoder", "_read", "_types", "names", "reads_records")
 
     def __init__(self, decoder: RowDecoder) -> None:
         self._decoder = decoder
         self._read = decoder.reader()
         self._allows_null = decoder.allows_null
+        self.reads_records = decoder.reads_records
         self.names = decoder.schema.names
         self._types: list[pa.DataType] = to_arrow_schema(decoder.schema, timezone="UTC").types
 
     def decode(
-        self, values: Sequence[bytes | None]
+        self, values: Sequence[bytes | None], keys: Sequence[bytes | None] = (), offsets: Sequence[int] = ()
     ) -> "tuple[list[pa.Array[Any]], list[str | None], list[int]]":
         rows: list[Any] = []
         errors: list[str | None] = []
@@ -60,7 +67,9 @@ class BatchDecoder:
         for at, value in enumerate(values):
             row, error = None, None
             try:
-                if value is not None:
+                if self.reads_records:
+                    row = self._read(value, keys[at], offsets[at])
+                elif value is not None:
                     row = self._read(value)
                 elif not self._allows_null:
                     error = NULL_VALUE
@@ -93,8 +102,3 @@ class BatchDecoder:
                 field = self._decoder.schema.fields[at]
                 return f"{field.name}: {shortened(value)} does not fit {field.dataType.simpleString()}"
         return None
-
-
-def shortened(value: object) -> str:
-    text = str(value) if isinstance(value, (int, float)) or value is None else repr(value)
-    return one_line(text, _TEXT_LENGTH_MAX)

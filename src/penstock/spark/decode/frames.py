@@ -3,6 +3,7 @@
 import functools
 import importlib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -24,7 +25,10 @@ def decode(frame: DataFrame, decoder: Decoder, directory: str = ".") -> DataFram
     """
     if isinstance(decoder, RawDecoder):
         return _decode_raw(frame, decoder)
-    rows = row_decoder(decoder, directory)
+    return decode_rows(frame, row_decoder(decoder, directory))
+
+
+def decode_rows(frame: DataFrame, rows: RowDecoder) -> DataFrame:
     taken = sorted({RECORD, ERROR}.intersection(rows.schema.names))
     if taken:
         raise DecoderError(f"column {taken[0]} has a name that Penstock uses itself: rename it")
@@ -75,7 +79,9 @@ def _decode_batches(decoder: RowDecoder, batches: Iterable[pa.RecordBatch]) -> I
     worker = BatchDecoder(decoder)
     names = [*worker.names, *map(_flat_name, _RECORD_COLUMNS), ERROR]
     for batch in batches:
-        columns, errors, wanted = worker.decode(batch.column(_flat_name("value")).to_pylist())
+        read = ("value", "key", "offset") if worker.reads_records else ("value",)
+        inputs: list[list[Any]] = [batch.column(_flat_name(each)).to_pylist() for each in read]
+        columns, errors, wanted = worker.decode(*inputs)
         record = batch if len(wanted) == batch.num_rows else batch.take(pa.array(wanted, pa.int64()))
         yield pa.RecordBatch.from_arrays([*columns, *record.columns, pa.array(errors, pa.string())], names)
 

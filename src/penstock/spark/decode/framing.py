@@ -1,4 +1,4 @@
-"""Parses Confluent's framing, which names the schema of a record's body. No I/O.
+"""Parses and writes Confluent's framing, which names the schema of a record's body. No I/O.
 
 byte 0      magic, 0
 bytes 1-4   id of the schema, big-endian
@@ -7,6 +7,7 @@ then        Protobuf only: message indexes, a count and that many numbers, all z
 then        the body
 """
 
+from penstock.protocol.records.builder import encode_varint
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import read_varlong
 from penstock.spark.decode.batch import Rejected
@@ -39,3 +40,13 @@ def split_indexes(rest: bytes) -> tuple[tuple[int, ...], bytes]:
     except CorruptRecords:
         raise Rejected("truncated: the message indexes do not end") from None
     return tuple(path), rest[at:]
+
+
+def frame_header(schema_id: int) -> bytes:
+    return b"\x00" + schema_id.to_bytes(_HEADER_BYTES - 1, "big")
+
+
+def indexes_header(path: tuple[int, ...]) -> bytes:
+    if path == (0,):
+        return b"\x00"
+    return b"".join(map(encode_varint, (len(path), *path)))

@@ -18,7 +18,7 @@ from penstock.spark.decode.batch import DecoderError, Rejected
 from penstock.spark.decode.framing import split_frame, split_indexes
 from penstock.spark.decode.settings import ProtobufDecoder
 
-_TIMESTAMP = "google.protobuf.Timestamp"
+TIMESTAMP = "google.protobuf.Timestamp"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SCALARS: dict[int, T.DataType] = {
     FieldDescriptor.CPPTYPE_INT32: T.IntegerType(),
@@ -40,6 +40,8 @@ def row_decoder(settings: ProtobufDecoder, directory: str) -> "ProtobufRowDecode
 class ProtobufRowDecoder:
     """`descriptors` are the bytes of a FileDescriptorSet."""
 
+    reads_records = False
+
     def __init__(self, descriptors: bytes, settings: ProtobufDecoder) -> None:
         self._descriptors = descriptors
         self._message = settings.message
@@ -50,7 +52,7 @@ class ProtobufRowDecoder:
     def reader(self) -> Callable[[bytes], Any]:
         wanted = find_message(self._descriptors, self._message)
         make = message_factory.GetMessageClass(wanted)
-        wanted_path = _path(wanted)
+        wanted_path = message_path(wanted)
 
         def read(value: bytes) -> Any:
             body = value
@@ -103,12 +105,12 @@ def find_message(descriptors: bytes, name: str) -> Descriptor:
     return found
 
 
-def _path(message: Descriptor) -> tuple[int, ...]:
+def message_path(message: Descriptor) -> tuple[int, ...]:
     """Return the indexes of a message in its file, level by level, as Confluent's framing has them."""
     outer = message.containing_type
     level = _top_level(message) if outer is None else outer.nested_types
     index = [each.full_name for each in level].index(message.full_name)
-    return (index,) if outer is None else (*_path(outer), index)
+    return (index,) if outer is None else (*message_path(outer), index)
 
 
 def _top_level(message: Descriptor) -> Sequence[Descriptor]:
@@ -140,7 +142,7 @@ def _columns(message: Descriptor, path: str, outer: tuple[str, ...]) -> T.Struct
 
 
 def _field_type(field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> T.DataType:
-    if _is_map(field):
+    if is_map(field):
         key, value = (field.message_type.fields_by_name[name] for name in ("key", "value"))
         return T.MapType(
             _single_type(key, path, outer), _single_type(value, path, outer), valueContainsNull=False
@@ -154,12 +156,12 @@ def _single_type(field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> T
         return T.BinaryType()
     if field.message_type is None:
         return _SCALARS[field.cpp_type]
-    if field.message_type.full_name == _TIMESTAMP:
+    if field.message_type.full_name == TIMESTAMP:
         return T.TimestampType()
     return _columns(field.message_type, path, outer)
 
 
-def _is_map(field: FieldDescriptor) -> bool:
+def is_map(field: FieldDescriptor) -> bool:
     return field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
@@ -170,7 +172,7 @@ def _values(message: Message) -> dict[str, Any]:
             row[field.name] = None
             continue
         value = getattr(message, field.name)
-        if _is_map(field):
+        if is_map(field):
             inner = field.message_type.fields_by_name["value"]
             row[field.name] = {key: _single(value[key], inner) for key in value}
         elif field.is_repeated:
@@ -182,7 +184,7 @@ def _values(message: Message) -> dict[str, Any]:
 
 def _single(value: Any, field: FieldDescriptor) -> Any:
     if field.message_type is not None:
-        if field.message_type.full_name == _TIMESTAMP:
+        if field.message_type.full_name == TIMESTAMP:
             return _EPOCH + dt.timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
         return _values(value)
     if field.enum_type is not None:

@@ -4,7 +4,7 @@ The fields of a class are its keys in a YAML file. Nothing here imports Spark: a
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -94,6 +94,24 @@ class ProtobufDecoder(Decoder, frozen=True):
     allow_null: bool = False
 
 
+class DebeziumDecoder(Decoder, frozen=True):
+    """Change events of a database: JSON with and without schemas, or with `registry_url` Avro."""
+
+    kind = "debezium"
+    module = "penstock.spark.decode.debezium.decoder"
+    shorthand = main = "schema"
+    needs_settings = False
+
+    schema: str | None = None  # the table's columns as DDL; by default they are read from the newest events
+    registry_url: str | None = None
+    before: bool = False  # adds `_before`
+    transaction: bool = False  # adds `_transaction`
+    other_events: Annotated[str, ("skip", "keep")] = "skip"  # keep: transactions and the like, with `_event`
+
+    allow_null: ClassVar[bool] = False
+
+
 DECODERS: Mapping[str, type[Decoder]] = {
-    each.kind: each for each in (JsonDecoder, EnvelopeDecoder, AvroDecoder, ProtobufDecoder, RawDecoder)
+    each.kind: each
+    for each in (JsonDecoder, EnvelopeDecoder, AvroDecoder, ProtobufDecoder, DebeziumDecoder, RawDecoder)
 }

@@ -21,6 +21,7 @@ from penstock.spark.lake.statistics import statistics_of
 BUFFER_BYTES_MAX = 64 << 20
 ROW_GROUP_BYTES = 32 << 20
 OPEN_FILES_MAX = 64
+FILE_SIZE_BYTES = 128 << 20
 STAGED_SUFFIX = ".staged"  # not matched by a glob of *.parquet
 
 
@@ -51,7 +52,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
     staging: str | None = None
     keeps_partition_columns: bool = False
     compression: Compression = "zstd"
-    file_size_bytes: int = 128 << 20
+    file_size_bytes: int = FILE_SIZE_BYTES
 
     def write_path(self, path: str) -> str:
         """Return the absolute path of a file before it is committed."""

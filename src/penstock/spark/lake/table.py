@@ -13,7 +13,11 @@ from penstock.events import now_ms
 from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
-from penstock.spark.lake.files import DataFile, FileLayout
+from penstock.spark.lake.files import DataFile, FileLayout, remove_files
+from penstock.spark.lake.merge.contents import Contents, LiveFile
+from penstock.spark.lake.merge.deleted_keys import NO_STATE, DeletedKeys
+from penstock.spark.lake.merge.merge import Changes, merge_changes
+from penstock.spark.lake.merge.rules import MergeRules, check_rules
 from penstock.spark.lake.partitions import check_partition_columns
 from penstock.spark.lake.schema import SchemaChange, change_for
 
@@ -34,11 +38,15 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     replaces_all: bool = False
     merge_schema: bool = False
     batch: Batch | None = None
+    changes: Changes | None = None  # the files hold changes to merge, and `schema` is that of the merged rows
+    removed: Sequence[LiveFile] = ()
+    deleted_keys: int = NO_STATE  # the state of the deleted keys that belongs to the table from now on
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     schema: pa.Schema
     partition_by: tuple[str, ...]
+    merge_rules: MergeRules | None = None  # of a table with one row for each key
 
 
 class WritePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +88,7 @@ class Table(ABC):
     """The table at a path, which need not exist. Every call looks at the table as it is then."""
 
     can_widen: ClassVar[bool]  # whether a column can get a wider type
+    can_merge: ClassVar[bool] = False  # whether changes can be merged into it
 
     def __init__(self, path: str, disk: Disk | None = None, now_ms: Callable[[], int] = now_ms) -> None:
         self.path = path
@@ -123,6 +132,7 @@ class Table(ABC):
 
     def plan_write(self, state: TableState | None, commit: Commit) -> WritePlan:
         """Return how the commit changes the table; raise TableError for rows that do not fit."""
+        self._check_merge_rules(state, commit.changes)
         change = change_for(
             state.schema if state else None,
             commit.schema,
@@ -146,6 +156,16 @@ class Table(ABC):
             )
         return WritePlan(change=change, partition_by=columns)
 
+    def _check_merge_rules(self, state: TableState | None, changes: Changes | None) -> None:
+        if changes and not self.can_merge:
+            raise TableError(
+                f"table {self.path} is of Parquet files, of which readers would see replaced rows twice: upsert into "
+                "a Delta or an Iceberg table (table_format=delta)"
+            )
+        if state is None or (changes and state.merge_rules is None and not self.live_paths()):
+            return
+        check_rules(state.merge_rules, changes.rules if changes else None, where=self.path)
+
 
 class OptimisticTable(Table):
     """A table whose log accepts one of several concurrent commits; the others are retried on the new state."""
@@ -162,6 +182,12 @@ class OptimisticTable(Table):
     @abstractmethod
     def _last_batch(self, table: Any, query_id: str) -> int:
         """Return the last committed batch of a query, or -1."""
+
+    @abstractmethod
+    def _contents(self, table: Any) -> Contents: ...
+
+    @abstractmethod
+    def _deleted_keys_state(self, table: Any) -> int: ...
 
     @abstractmethod
     def _create(self, commit: Commit, plan: WritePlan) -> bool:
@@ -185,9 +211,33 @@ class OptimisticTable(Table):
                     continue
                 if batch and self._last_batch(table, batch.query_id) >= batch.batch_id:
                     return False
-                self._change(table, commit, self.plan_write(self._state_of(table), commit))
+                plan = self.plan_write(self._state_of(table), commit)
+                if commit.changes is None:
+                    self._change(table, commit, plan)
+                else:
+                    self._merge(table, commit, commit.changes, plan)
                 return True
         raise self._conflict_error()
+
+    def _merge(self, table: Any, commit: Commit, changes: Changes, plan: WritePlan) -> None:
+        """Merge the changes into the table as it is now, and commit the result."""
+        layout = changes.output_layout(self.layout(plan.change.schema, plan.partition_by))
+        columns = [*changes.rules.key, *changes.rules.order_by]
+        order = pa.schema([layout.schema.field(name) for name in dict.fromkeys(columns)])
+        deleted_keys = DeletedKeys(self._disk, self.path, self._deleted_keys_state(table), order)
+        merged = merge_changes(self._contents(table), layout, changes, commit.files, deleted_keys)
+        retention_ms = changes.rules.delete_retention_ms
+        result = msgspec.structs.replace(
+            commit,
+            files=merged.added,
+            removed=merged.removed,
+            deleted_keys=deleted_keys.with_added(merged.deletions, self._now_ms(), retention_ms),
+        )
+        try:
+            self._change(table, result, plan)
+        except self.conflict:
+            remove_files(layout, [file.path for file in merged.added])
+            raise
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[Any]:

@@ -23,6 +23,8 @@ from pyspark.sql.types import StructType
 from penstock.spark.lake.errors import SchemaMismatch, TableError
 from penstock.spark.lake.files import DataFile, FileLayout, remove_files, write_files
 from penstock.spark.lake.formats import open_table
+from penstock.spark.lake.merge.merge import Changes
+from penstock.spark.lake.merge.staging import change_layout, checked
 from penstock.spark.lake.options import LakeOptions
 from penstock.spark.lake.schema import table_schema
 from penstock.spark.lake.table import Batch, Commit
@@ -47,21 +49,33 @@ class TableBatch:
         self._options = options
         self._batch = batch
         self._replaces_all = replaces_all
-        self._rows_schema = arrow_schema(schema)
+        rows = arrow_schema(schema)
+        self._changes = changes_to_merge(options, rows)
+        self._rows_schema = self._changes.rules.table_rows(rows) if self._changes else rows
         table = open_table(options.path, options.table_format)
         wanted = Commit(
-            schema=self._rows_schema, partition_by=options.partition_by, merge_schema=options.merge_schema
+            schema=self._rows_schema,
+            partition_by=options.partition_by,
+            merge_schema=options.merge_schema,
+            changes=self._changes,
         )
         plan = table.plan_write(table.state(), wanted)
-        self._layout: FileLayout = msgspec.structs.replace(
-            table.layout(plan.change.schema, plan.partition_by),
-            compression=options.compression,
-            file_size_bytes=options.file_size_bytes,
+        self._partition_by = plan.partition_by
+        self._layout: FileLayout = (
+            self._changes.layout
+            if self._changes
+            else msgspec.structs.replace(
+                table.layout(plan.change.schema, plan.partition_by),
+                compression=options.compression,
+                file_size_bytes=options.file_size_bytes,
+            )
         )
 
     def write(self, iterator: Iterator[Any]) -> TaskCommitMessage:
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_PROPERTY) if context else None
+        if self._changes:
+            iterator = checked(iterator, self._changes.rules, self._options.path)
         return TaskCommitMessage(query_id=query_id, files=write_files(self._layout, iterator))
 
     def abort(self, *_: object) -> None:
@@ -81,19 +95,36 @@ class TableBatch:
         table = open_table(self._options.path, self._options.table_format)
         if not files and not self._replaces_all:
             if table.state() is None:  # so that readers find a table
-                table.commit(Commit(schema=self._rows_schema, partition_by=self._layout.partition_by))
+                table.commit(
+                    Commit(schema=self._rows_schema, partition_by=self._partition_by, changes=self._changes)
+                )
             return
         commit = Commit(
             files=files,
             schema=self._rows_schema,
-            partition_by=self._layout.partition_by,
+            partition_by=self._partition_by,
             replaces_all=self._replaces_all,
             merge_schema=self._options.merge_schema,
             batch=batch,
+            changes=self._changes,
         )
-        if not table.commit(commit):
+        is_new = table.commit(commit)
+        if self._changes:
+            remove_files(self._layout, [file.path for file in files])
+        elif not is_new:
             live = table.live_paths()
             remove_files(self._layout, [file.path for file in files if file.path not in live])
+
+
+def changes_to_merge(options: LakeOptions, rows: pa.Schema) -> Changes | None:
+    if options.merge_rules is None:
+        return None
+    return Changes(
+        rules=options.merge_rules.for_rows(rows, options.path),
+        layout=change_layout(options.path, rows),
+        compression=options.compression,
+        file_size_bytes=options.file_size_bytes,
+    )
 
 
 def _query_of(messages: Sequence[WriterCommitMessage | None]) -> str | None:

@@ -4,10 +4,8 @@ import datetime as dt
 import io
 import json
 import pickle
-import threading
 from collections.abc import Iterator
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import fastavro
@@ -15,9 +13,10 @@ import pytest
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.avro.rows import AvroRowDecoder
-from penstock.spark.decode.avro.schema_registry import RegistryUnreachable
 from penstock.spark.decode.batch import NULL_VALUE, BatchDecoder, DecoderError
+from penstock.spark.decode.schema_registry import RegistryUnreachable
 from penstock.spark.decode.settings import AvroDecoder
+from tests.support.registry import running_registry
 
 FIELDS_1 = [{"name": "id", "type": "string"}, {"name": "amount", "type": ["null", "double"], "default": None}]
 FIELDS_2 = [*FIELDS_1, {"name": "count", "type": "int", "default": 7}]
@@ -163,39 +162,21 @@ def test_a_decoder_without_any_schema_is_refused() -> None:
         avro_rows(reader_schema=SCHEMAS[5], schemas={3: "no JSON"})
 
 
-class _Registry(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        answers: dict[str, object] = {
-            "/base/schemas/ids/11": {"schema": SCHEMAS[3]},
-            "/base/schemas/ids/12": {
-                "schema": record([{"name": "id", "type": "string"}, {"name": "inner", "type": "shop.Inner"}]),
-                "references": [{"name": "shop.Inner", "subject": "inner", "version": 2}],
-            },
-            "/base/subjects/inner/versions/2": {"schema": record(FIELDS_1, "shop.Inner")},
-            "/base/schemas/ids/13": {"schema": record([{"name": "a", "type": {"type": "array", "items": "null"}}])},
-        }  # fmt: skip
-        status = 404
-        if self.headers["Authorization"] != "Basic dTpwQA==":
-            status = 401
-        elif self.path in answers:
-            status = 200
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(json.dumps(answers.get(self.path, {})).encode())
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the library
-        pass
-
-
 @pytest.fixture(scope="module")
 def registry() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), _Registry)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"127.0.0.1:{server.server_address[1]}/base/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    """The address, which requests must give with user `u` and password `p@`."""
+    inner = [{"name": "id", "type": "string"}, {"name": "inner", "type": "shop.Inner"}]
+    with running_registry("/base") as stub:
+        stub.authorization = "Basic dTpwQA=="
+        stub.schemas[11] = {"schema": SCHEMAS[3]}
+        stub.schemas[12] = {
+            "schema": record(inner),
+            "references": [{"name": "shop.Inner", "subject": "inner", "version": 2}],
+        }
+        stub.schemas[13] = {"schema": record([{"name": "a", "type": {"type": "array", "items": "null"}}])}
+        stub.add_version("inner", {"schema": record(FIELDS_2, "shop.Inner")})
+        stub.add_version("inner", {"schema": record(FIELDS_1, "shop.Inner")})
+        yield f"{stub.url.removeprefix('http://')}/"
 
 
 def test_an_unknown_id_is_asked_for_at_the_registry(registry: str) -> None:

@@ -11,10 +11,10 @@ import msgspec
 from fastavro.read import SchemaResolutionError
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
-from penstock.spark.decode.avro.schema_registry import RegisteredSchema, fetch_schema
 from penstock.spark.decode.avro.types import keep_supported_logical_types, refuse_zero_size_items, row_schema
 from penstock.spark.decode.batch import DecoderError, Rejected
 from penstock.spark.decode.framing import split_frame
+from penstock.spark.decode.schema_registry import RegisteredSchema, fetch_schema
 from penstock.spark.decode.settings import AvroDecoder
 
 
@@ -32,6 +32,8 @@ class AvroRowDecoder:
     defines the columns. With `registry_url`, each worker fetches each id that is not in `schemas` once.
     """
 
+    reads_records = False
+
     def __init__(self, settings: AvroDecoder) -> None:
         if settings.reader_schema is None and not settings.schemas:
             raise DecoderError("avro: set a schema file as `reader_schema`, or in `schemas`")
@@ -40,37 +42,37 @@ class AvroRowDecoder:
         self._reader_text = newest if settings.reader_schema is None else settings.reader_schema
         self.allows_null = settings.allow_null
         self.schema: T.StructType = row_schema(
-            _parse_schema(RegisteredSchema(text=self._reader_text), expand=True)
+            parse_schema(RegisteredSchema(text=self._reader_text), expand=True)
         )
         for schema_id, text in settings.schemas.items():
             try:
-                _parse_schema(RegisteredSchema(text=text))
+                parse_schema(RegisteredSchema(text=text))
             except DecoderError as error:
                 raise DecoderError(f"schema {schema_id}: {error}") from None
 
     def reader(self) -> Callable[[bytes], Any]:
-        wanted = _parse_schema(RegisteredSchema(text=self._reader_text))
+        wanted = parse_schema(RegisteredSchema(text=self._reader_text))
         if not self._settings.framed:
-            return lambda value: _decode_body(value, wanted, None, "the schema")
+            return lambda value: decode_body(value, wanted, None, "the schema")
         parsed: dict[int, Any] = {}
 
         def read(value: bytes) -> Any:
             schema_id, body = split_frame(value)
             if schema_id not in parsed:
                 parsed[schema_id] = self._writer_schema(schema_id)
-            return _decode_body(body, parsed[schema_id], wanted, f"schema {schema_id}")
+            return decode_body(body, parsed[schema_id], wanted, f"schema {schema_id}")
 
         return read
 
     def _writer_schema(self, schema_id: int) -> Any:
         if schema_id in self._settings.schemas:
-            return _parse_schema(RegisteredSchema(text=self._settings.schemas[schema_id]))
+            return parse_schema(RegisteredSchema(text=self._settings.schemas[schema_id]))
         url = self._settings.registry_url
         found = fetch_schema(url, schema_id) if url is not None else None
         if found is None:
             raise Rejected(f"unknown schema id {schema_id}")
         try:
-            return _parse_schema(found)
+            return parse_schema(found)
         except DecoderError as error:
             raise Rejected(f"schema {schema_id} cannot be used: {error}") from None
 
@@ -79,8 +81,11 @@ class AvroRowDecoder:
         return [None if row is None else row.get(name) for row in rows]
 
 
-def _parse_schema(schema: RegisteredSchema, *, expand: bool = False) -> Any:
-    named: dict[str, Any] = {}
+def parse_schema(
+    schema: RegisteredSchema, *, expand: bool = False, named: dict[str, Any] | None = None
+) -> Any:
+    """Return the schema in fastavro's form; `named` gets the types that have names."""
+    named = {} if named is None else named
     try:
         for text in (*schema.references, schema.text):
             kept = keep_supported_logical_types(json.loads(text))
@@ -95,7 +100,7 @@ def _parse_schema(schema: RegisteredSchema, *, expand: bool = False) -> Any:
     return parsed
 
 
-def _decode_body(body: bytes, written: Any, wanted: Any, name: str) -> Any:
+def decode_body(body: bytes, written: Any, wanted: Any, name: str) -> Any:
     stream = io.BytesIO(body)
     try:
         row = fastavro.schemaless_reader(stream, written, wanted)

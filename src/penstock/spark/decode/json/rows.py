@@ -23,12 +23,12 @@ _ENVELOPE_FIELDS = (
 
 def row_decoder(settings: JsonDecoder | EnvelopeDecoder, directory: str) -> "JsonRowDecoder":  # noqa: ARG001 - no files
     if isinstance(settings, JsonDecoder):
-        return JsonRowDecoder(_parse_ddl(settings.schema), allows_null=settings.allow_null)
-    payload = _parse_ddl(settings.payload) if settings.payload is not None else None
+        return JsonRowDecoder(parse_ddl(settings.schema), allows_null=settings.allow_null)
+    payload = parse_ddl(settings.payload) if settings.payload is not None else None
     return JsonRowDecoder(envelope_schema(payload), event_types=frozenset(settings.event_types))
 
 
-def _parse_ddl(schema: str) -> T.StructType:
+def parse_ddl(schema: str) -> T.StructType:
     parsed = T.StructType.fromDDL(schema)
     if not isinstance(parsed, T.StructType):
         raise DecoderError(f"`{schema}` is one type and no list of columns: write `name TYPE, …`")
@@ -37,6 +37,8 @@ def _parse_ddl(schema: str) -> T.StructType:
 
 class JsonRowDecoder:
     """Decodes JSON objects. With `event_types`, events of other types are skipped."""
+
+    reads_records = False
 
     def __init__(
         self, schema: T.StructType, *, allows_null: bool = False, event_types: frozenset[str] = frozenset()

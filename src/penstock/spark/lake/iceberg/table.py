@@ -21,7 +21,11 @@ from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.errors import CommitConflict
 from penstock.spark.lake.files import FileLayout, remove_files
 from penstock.spark.lake.iceberg.cleanup import expired_snapshots, unreferenced_files
+from penstock.spark.lake.iceberg.contents import IcebergContents
 from penstock.spark.lake.iceberg.splits import iceberg_splits, row_filter
+from penstock.spark.lake.merge.contents import Contents
+from penstock.spark.lake.merge.deleted_keys import NO_STATE
+from penstock.spark.lake.merge.rules import PROPERTY, decode_rules
 from penstock.spark.lake.schema import table_schema
 from penstock.spark.lake.table import (
     Commit,
@@ -44,6 +48,7 @@ SNAPSHOTS_MAX = 200
 SNAPSHOTS_KEPT = 100
 _HINT_FILE = "metadata/version-hint.text"
 _BATCH_PROPERTY = "penstock.batch."
+_DELETED_KEYS = "penstock.deleted-keys"
 _QUERY, _BATCH = "penstock.query-id", "penstock.batch-id"
 _PROPERTIES = {
     "commit.retry.num-retries": "0",
@@ -55,6 +60,7 @@ _PROPERTIES = {
 
 class IcebergTable(OptimisticTable):
     can_widen = True
+    can_merge = True
     conflict = CommitFailedException
 
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
@@ -66,13 +72,15 @@ class IcebergTable(OptimisticTable):
             keeps_partition_columns=True,
         )
 
-    def _create(self, commit: Commit, plan: WritePlan) -> bool:  # noqa: ARG002 - the files follow in the next attempt
-        """Create an empty table. If the commit then fails, the empty table stays, which does no harm."""
+    def _create(self, commit: Commit, plan: WritePlan) -> bool:
+        """Create an empty table, which stays if the commit fails; the files follow in the next attempt."""
         self._create_catalog()
         lost_race = contextlib.suppress(TableAlreadyExistsError, CommitFailedException)
         with self._catalog(_CATALOG_FILE) as catalog, lost_race:
             schema = _without_short_integers(plan.change.schema)
-            made = catalog.create_table_transaction(_IDENTIFIER, schema, self.path, properties=_PROPERTIES)
+            made = catalog.create_table_transaction(
+                _IDENTIFIER, schema, self.path, properties={**_PROPERTIES, **_rules_of(commit)}
+            )
             with made, made.update_spec() as spec:
                 for name in plan.partition_by:
                     spec.add_identity(name)
@@ -89,7 +97,8 @@ class IcebergTable(OptimisticTable):
 
     def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
         paths = [self._absolute(file.path) for file in commit.files]
-        if not (paths or commit.replaces_all or plan.change):
+        forgets = commit.deleted_keys != NO_STATE and commit.deleted_keys != self._deleted_keys_state(table)
+        if not (paths or commit.removed or commit.replaces_all or plan.change or forgets):
             return
         with table.transaction() as change:
             if plan.change:
@@ -97,7 +106,11 @@ class IcebergTable(OptimisticTable):
                     update.union_by_name(plan.change.schema)
             if batch := commit.batch:
                 change.set_properties({_BATCH_PROPERTY + batch.query_id: str(batch.batch_id)})
-            removed = _live_files(table) if commit.replaces_all else []
+            if commit.changes:
+                change.set_properties({**_rules_of(commit), _DELETED_KEYS: str(commit.deleted_keys)})
+            removed = (
+                _live_files(table) if commit.replaces_all else [each.handle.file for each in commit.removed]
+            )
             summary = {_QUERY: batch.query_id, _BATCH: str(batch.batch_id)} if batch else {}
             _replace_files(change, table, removed, paths, summary)
         self._write_hint(table)
@@ -214,10 +227,22 @@ class IcebergTable(OptimisticTable):
         return TableState(
             schema=table_schema(schema.as_arrow()),
             partition_by=tuple(schema.find_column_name(field.source_id) for field in table.spec().fields),
+            merge_rules=decode_rules(table.properties.get(PROPERTY)),
         )
+
+    def _contents(self, table: Any) -> Contents:
+        state = self._state_of(table)
+        return IcebergContents(table, self.path, state.schema, state.partition_by)
+
+    def _deleted_keys_state(self, table: Any) -> int:
+        return int(table.properties.get(_DELETED_KEYS, NO_STATE))
 
     def _last_batch(self, table: Any, query_id: str) -> int:
         return int(table.properties.get(_BATCH_PROPERTY + query_id, -1))
+
+
+def _rules_of(commit: Commit) -> dict[str, str]:
+    return {PROPERTY: commit.changes.rules.encode()} if commit.changes else {}
 
 
 def _without_short_integers(schema: pa.Schema) -> pa.Schema:

@@ -10,12 +10,15 @@ from contextlib import AbstractContextManager
 import msgspec
 from pyspark.sql import SparkSession
 
+from penstock.spark.encode.schemas import Registration
 from penstock.spark.pipeline.check.analysis import Analysis, analyse
+from penstock.spark.pipeline.compile.columns import with_columns
 from penstock.spark.pipeline.core.graph import unused_warnings
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.core.problems import Problem, sorted_problems
 from penstock.spark.pipeline.rules.streams import stream_problems
 from penstock.spark.pipeline.run.runner import session_for
+from penstock.spark.pipeline.run.sample import no_samples, read_samples
 from penstock.spark.pipeline.run.topics import topic_problems
 
 
@@ -35,7 +38,10 @@ def check_pipeline(
     pipeline: Pipeline, spark: SparkSession, *, partitions: Mapping[str, int] | None = None
 ) -> Report:
     """Check the pipeline. `partitions` has the topics of the cluster with their partition counts."""
-    analysis = analyse(spark, pipeline)
+    registration = Registration.OFFLINE if partitions is None else Registration.CHECK
+    sampled = no_samples if partitions is None else read_samples(spark, pipeline)
+    pipeline = with_columns(pipeline, sampled)
+    analysis = analyse(spark, pipeline, registration)
     found = [*unused_warnings(pipeline), *stream_problems(pipeline), *analysis.problems]
     if partitions is not None:
         found += topic_problems(pipeline, partitions)

@@ -9,12 +9,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
 
+from penstock.spark.encode.schemas import Registration
 from penstock.spark.pipeline.compile.errors import short_message
 from penstock.spark.pipeline.compile.frames import ReadSource, compile_frames
 from penstock.spark.pipeline.compile.sources import read_table
 from penstock.spark.pipeline.core.model import Pipeline, Source, TableSource
 from penstock.spark.pipeline.core.problems import Problem, error
-from penstock.spark.pipeline.core.queries import plan_queries
+from penstock.spark.pipeline.core.queries import plan_queries, rejects_of
 from penstock.spark.pipeline.run.failures import reason_of
 from penstock.spark.record_columns import RECORD
 from penstock.spark.source.readers import RECORD_SCHEMA
@@ -25,15 +26,18 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     columns: dict[str, tuple[tuple[str, str], ...]]  # by source or step: (column, type)
 
 
-def analyse(spark: SparkSession, pipeline: Pipeline) -> Analysis:
+def analyse(
+    spark: SparkSession, pipeline: Pipeline, registration: Registration = Registration.OFFLINE
+) -> Analysis:
     """Return all problems that Spark finds, and the columns of the parts that compile."""
-    compiled = compile_frames(spark, pipeline, _empty_frames(spark, pipeline))
+    compiled = compile_frames(spark, pipeline, _empty_frames(spark, pipeline), registration)
     problems = list(compiled.problems)
     for output in pipeline.outputs:
         if output.name in compiled.outputs:
             written = compiled.outputs[output.name]
-            problems += _streaming_problems(f"output {output.name}", written, output.mode, output.line)
+            problems += _streaming_problems(f"output {output.name}", written, output.stream_mode, output.line)
     lines = {part.name: part.line for part in (*pipeline.sources, *pipeline.steps)}
+    lines |= {rejects_of(output): output.line for output in pipeline.outputs}
     rejecting = [query.rejecting for query in plan_queries(pipeline) if query.output is None]
     for name in rejecting:
         if name in compiled.rejected:

@@ -14,7 +14,7 @@ from pyspark.sql.types import BooleanType
 from penstock.spark.pipeline.compile.errors import report_as
 from penstock.spark.pipeline.core.model import Expectation, Otherwise
 from penstock.spark.pipeline.progress.batch import EXPECTATION_METRICS, REJECTED_METRICS
-from penstock.spark.record_columns import RECORD
+from penstock.spark.record_columns import ERROR, RECORD, STOP
 
 STOP_MARK = "penstock stopped:"
 
@@ -50,6 +50,14 @@ def accepted_rows(frame: DataFrame, owner: str, expectations: Sequence[Expectati
         # of conditions that are not deterministic. (It simplifies `rand() >= 0`, and refuses row ids in streams.)
         condition = (F.rand(0) + 1 > 0) & condition
     return frame.filter(condition)
+
+
+def is_written(owner: str, columns: Sequence[str]) -> Column:
+    """Return the condition of rows without a reason against them; a reason in `_stop` fails the query."""
+    message = F.concat(F.lit(f"{STOP_MARK} {owner}: "), F.col(STOP), F.lit("; by "), _describe_row(columns))
+    return F.when(F.col(STOP).isNotNull(), F.raise_error(message).cast("boolean")).otherwise(
+        F.col(ERROR).isNull()
+    )
 
 
 def count_rejects(frame: DataFrame, owner: str, reason: Column) -> DataFrame:

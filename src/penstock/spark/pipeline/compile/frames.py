@@ -18,13 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.spark.decode.frames import decode
+from penstock.spark.encode.schemas import Place, Registration
 from penstock.spark.pipeline.compile import expectations
 from penstock.spark.pipeline.compile.errors import CompileError, report_as
 from penstock.spark.pipeline.compile.steps import Views, run_step, watermarked
 from penstock.spark.pipeline.core.graph import topological_order
 from penstock.spark.pipeline.core.model import Output, Pipeline, Source, SqlStep, Step, TopicSource, rejects
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
-from penstock.spark.record_columns import ERROR
+from penstock.spark.pipeline.core.queries import rejects_of
+from penstock.spark.record_columns import ENCODED_KEY, ENCODED_VALUE, ERROR, STOP
 
 ReadSource = Callable[[Source], DataFrame]
 
@@ -47,11 +49,12 @@ def compile_frames(
     spark: SparkSession,
     pipeline: Pipeline,
     read_source: ReadSource,
+    registration: Registration = Registration.RUN,
     *,
     decoded: Mapping[str, DataFrame] | None = None,
 ) -> Compiled:
     """Compile a pipeline. It skips parts that read a part with a problem, so that only causes are reported."""
-    compiler = _Compiler(spark, pipeline, read_source, decoded or {})
+    compiler = _Compiler(spark, pipeline, read_source, registration, decoded or {})
     try:
         for each in (*pipeline.sources, *topological_order(pipeline.steps), *pipeline.outputs):
             compiler.add(each)
@@ -66,8 +69,10 @@ class _Compiler:
         spark: SparkSession,
         pipeline: Pipeline,
         read_source: ReadSource,
+        registration: Registration,
         decoded: Mapping[str, DataFrame],
     ) -> None:
+        self._registration = registration
         self._pipeline = pipeline
         self._read_source = read_source
         self._decoded = decoded
@@ -105,9 +110,26 @@ class _Compiler:
     def _add_output(self, output: Output) -> None:
         if output.input in self.frames:
             with report_as("output", output.name, output.target.line or output.line):
-                written = output.target.select(self.frames[output.input])
+                frame = self.frames[output.input]
+                output.target.check_rows(frame.columns, output.mode)
+                written = output.target.select(self._encode(output, frame))
                 written.schema  # noqa: B018 - makes Spark analyse it
                 self.compiled.outputs[output.name] = written
+
+    def _encode(self, output: Output, frame: DataFrame) -> DataFrame:
+        """Encode the rows; those that cannot be encoded stop the query, or are rejected."""
+        place = Place(
+            directory=self._pipeline.directory,
+            registration=self._registration if not self._decoded else Registration.RUNNING,
+        )
+        encoded = output.target.encode_rows(frame, place)
+        if ERROR not in encoded.columns:
+            return encoded
+        if output.target.rejects_rows:
+            name, reason = rejects_of(output), F.when(F.col(STOP).isNull(), F.col(ERROR))
+            self.rejected[name] = encoded.filter(reason.isNotNull()).drop(STOP, ENCODED_KEY, ENCODED_VALUE)
+            encoded = expectations.count_rejects(encoded, name, reason)
+        return encoded.filter(expectations.is_written(f"output {output.name}", frame.columns))
 
     def _add_topic(self, source: TopicSource) -> None:
         decoded = self._decoded.get(source.name)

@@ -44,9 +44,8 @@ def sources_to_share(
     streaming = streaming_names(pipeline)
     found = {}
     for query in queries:
-        name = query.rejecting if query.output is None else query.output.input
         topics = [source.name for source in query.reads]
-        frames = [compiled.frames[each] for each in upstream(pipeline, [name]) & streaming]
+        frames = [compiled.frames[each] for each in upstream(pipeline, [query.input]) & streaming]
         if len(topics) == 1 and (query.output is None or query.output.mode != "complete"):
             (source,) = topics
             before = _operations(compiled.decoded[source])

@@ -29,7 +29,7 @@ timestamp, key, value, headers) while its steps keep that column; outputs drop i
 import enum
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import msgspec
@@ -40,7 +40,11 @@ from penstock.spark.record_columns import RECORD
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-OUTPUT_MODES = ("append", "update", "complete")
+    from penstock.spark.encode.schemas import Place
+
+STREAM_MODES = ("append", "update", "complete")  # Spark's
+UPSERT = "upsert"
+OUTPUT_MODES = (*STREAM_MODES, UPSERT)
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,7 +213,7 @@ class Target(Part, frozen=True, kw_only=True):
 
     kind: ClassVar[str]  # its key in a YAML file
     main: ClassVar[str] = ""  # the field that the value of that key sets; without one the value is `true`
-    modes: ClassVar[tuple[str, ...]] = OUTPUT_MODES
+    modes: ClassVar[tuple[str, ...]] = STREAM_MODES
 
     def sink(self, pipeline: "Pipeline") -> Sink:
         raise NotImplementedError(f"{type(self).__name__}.sink")
@@ -222,9 +226,34 @@ class Target(Part, frozen=True, kw_only=True):
         """Return the frame to write. A ValueError says why it cannot be written."""
         return frame.drop(RECORD)
 
+    def encode_rows(self, frame: "DataFrame", place: "Place") -> "DataFrame":  # noqa: ARG002 - subclasses use it
+        """Add the columns that `select` writes, and with them the reasons why rows cannot be written."""
+        return frame
+
+    @property
+    def rejects_rows(self) -> bool:
+        """Whether rows that cannot be written are dead letters."""
+        return False
+
+    def check_rows(self, columns: Sequence[str], mode: str) -> None:
+        """Raise a ValueError if rows with these columns cannot be written in this mode."""
+
+    @property
+    def is_for_each_topic(self) -> bool:
+        """Whether there is one table for each topic of the source."""
+        return False
+
     def problems(self) -> Iterator[str]:
         """Yield the errors that show without Spark and without a broker."""
         return iter(())
+
+    def mode_problems(self, mode: str) -> Iterator[str]:
+        """Yield why the target cannot be written in this mode."""
+        if mode not in self.modes:
+            yield (
+                f"a {self.kind} cannot be written in {mode} mode: use `mode: {self.modes[0]}`, "
+                "or write to another kind of output"
+            )
 
     @property
     def writes_topic(self) -> str | None:
@@ -241,6 +270,11 @@ class Output(Part, frozen=True, kw_only=True):
     target: Target
     mode: Annotated[str, OUTPUT_MODES] = "append"
     trigger_ms: int | None = None  # instead of the pipeline's
+
+    @property
+    def stream_mode(self) -> str:
+        """Spark's output mode: changes for an upsert are rows that the stream appends."""
+        return "append" if self.mode == UPSERT else self.mode
 
 
 class Restart(Part, frozen=True, kw_only=True):

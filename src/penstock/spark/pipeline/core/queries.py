@@ -1,7 +1,7 @@
 """Plans what a pipeline writes, the streaming queries that write it, and the order in which `--once` runs them. No I/O.
 
-Each output is written by itself, and so are the dead letters of each source or step that may reject rows: these are the
-planned queries, which the user sees, named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`.
+Each output is written by itself, and so are the dead letters of each source, step or output that may reject rows: these
+are the planned queries, which the user sees, named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`.
 
 A `QueryGroup` is one streaming query of Spark. Planned queries that only pick and change rows of one source share its
 reads: their group has the checkpoint `_source.<source>`. Every other planned query is a group of its own, whose
@@ -29,6 +29,7 @@ class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
     key: str  # unique in the pipeline; the checkpoint's directory
     name: str  # as Spark and the user know it
     reads: tuple[TopicSource, ...]
+    input: str  # the source or step whose rows it is made of
     output: Output | None = None  # None: the dead letters of `rejecting`
     rejecting: str = ""
     writes_topic: str | None = None
@@ -68,12 +69,19 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     repeats: bool = False  # its groups feed each other
 
 
+def rejects_of(output: Output) -> str:
+    """Return the name of an output's rejects; names of sources and steps have no dot."""
+    return f"output.{output.name}"
+
+
 def plan_queries(pipeline: Pipeline) -> tuple[PlannedQuery, ...]:
     """Return the queries of a pipeline: its outputs in the file's order, then its dead letters."""
     outputs = [_for_output(pipeline, output) for output in pipeline.outputs]
     needed = upstream(pipeline, (output.input for output in pipeline.outputs))
     rejecting = [name for name in _rejecting(pipeline) if name in needed]
-    return (*outputs, *(_for_dead_letters(pipeline, name) for name in rejecting))
+    unwritable = [(rejects_of(each), each.input) for each in pipeline.outputs if each.target.rejects_rows]
+    letters = [*((name, name) for name in rejecting), *unwritable]
+    return (*outputs, *(_for_dead_letters(pipeline, name, reads) for name, reads in letters))
 
 
 def group_queries(
@@ -107,18 +115,20 @@ def _for_output(pipeline: Pipeline, output: Output) -> PlannedQuery:
         key=output.name,
         name=f"{pipeline.name}.{output.name}",
         reads=_topics_of(pipeline, output.input),
+        input=output.input,
         output=output,
         writes_topic=output.target.writes_topic,
         trigger_ms=pipeline.trigger_ms if output.trigger_ms is None else output.trigger_ms,
     )
 
 
-def _for_dead_letters(pipeline: Pipeline, rejecting: str) -> PlannedQuery:
+def _for_dead_letters(pipeline: Pipeline, rejecting: str, reads: str) -> PlannedQuery:
     key = f"{DEAD_LETTERS}.{rejecting}"
     return PlannedQuery(
         key=key,
         name=f"{pipeline.name}.{key}",
-        reads=_topics_of(pipeline, rejecting),
+        reads=_topics_of(pipeline, reads),
+        input=reads,
         rejecting=rejecting,
         writes_topic=dead_letter_topic(pipeline),
         trigger_ms=pipeline.trigger_ms,

@@ -28,6 +28,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.spark.decode.settings import Decoder, RawDecoder
+from penstock.spark.encode.settings import Encoder
 from penstock.spark.pipeline.core import model
 from penstock.spark.pipeline.core.model import Expectation, PythonFunction, Watermark
 from penstock.spark.pipeline.outputs import ConsoleTarget, TableTarget, TopicTarget
@@ -58,7 +59,7 @@ class StepOptions(TypedDict, total=False):
 class OutputOptions(TypedDict, total=False):
     """Arguments that every kind of output takes."""
 
-    mode: str  # append (the default), update, complete
+    mode: str  # append (the default), update, complete; of tables also upsert
     trigger: str | None
 
 
@@ -293,6 +294,8 @@ class PipelineDefinition:
         headers: Mapping[str, str] | None = None,
         delivery: str = "exactly-once",
         partitions: int | None = None,
+        encode: Encoder | None = None,
+        encode_key: Encoder | None = None,
         **options: Unpack[OutputOptions],
     ) -> None:
         """Write to a topic, by default the topic with the name of the output."""
@@ -304,6 +307,8 @@ class PipelineDefinition:
             headers=headers,
             delivery=delivery,
             partitions=partitions,
+            encode=encode,
+            encode_key=encode_key,
         )
         self.to(name, source, target, **options)
 
@@ -316,10 +321,27 @@ class PipelineDefinition:
         table_format: str = "delta",
         partition_by: str | Iterable[str] = (),
         merge_schema: bool = False,
+        key: str | Iterable[str] = (),
+        order_by: str | Iterable[str] = (),
+        delete_when: str | None = None,
+        history: str = "none",
+        delete_retention: str | None = None,
         **options: Unpack[OutputOptions],
     ) -> None:
-        given = {"path": path, "format": table_format, "merge_schema": merge_schema}
-        self.to(name, source, make_struct(TableTarget, partition_by=partition_by, **given), **options)
+        """Write to a table. The arguments from `key` on are for the modes `upsert` and `update`."""
+        target = make_struct(
+            TableTarget,
+            path=path,
+            format=table_format,
+            partition_by=partition_by,
+            merge_schema=merge_schema,
+            key=key,
+            order_by=order_by,
+            delete_when=delete_when,
+            history=history,
+            delete_retention=delete_retention,
+        )
+        self.to(name, source, target, **options)
 
     def to_console(
         self, name: str, source: Readable, *, rows: int = 20, **options: Unpack[OutputOptions]

@@ -21,6 +21,7 @@ from penstock.client.blocking.client import BlockingClient
 from penstock.client.connection import Disconnected
 from penstock.client.errors import ClientError
 from penstock.events import now_ms
+from penstock.spark.pipeline.compile.columns import with_columns
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sharing import sources_to_share
 from penstock.spark.pipeline.compile.sources import read_streams
@@ -40,6 +41,7 @@ from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.reporter import Reporter
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.sample import read_samples
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
 from penstock.spark.pipeline.run.supervisor import Supervisor
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
@@ -170,6 +172,8 @@ def _run_in(
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
+    pipeline = with_columns(pipeline, read_samples(spark, pipeline))
+    queries = plan_queries(pipeline)
     compiled = compile_streams(spark, pipeline)
     sources = {} if is_remote(spark) else sources_to_share(pipeline, queries, compiled)
     groups = group_queries(pipeline, queries, sources)

@@ -19,9 +19,9 @@ from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.core.queries import PlannedQuery, QueryGroup
 from penstock.spark.pipeline.progress.batch import REJECTED_METRICS, Counts, Offsets, Progress, with_counts
 from penstock.spark.pipeline.run.group_state import GroupState
-from penstock.spark.pipeline.run.outputs import compile_batch, frame_of, sink_of
+from penstock.spark.pipeline.run.outputs import compile_batch, frame_of, writer_of
 from penstock.spark.pipeline.run.positions import Position, in_step, refused
-from penstock.spark.pipeline.run.writers import OutputIdentity, OutputWriter, output_writer
+from penstock.spark.pipeline.run.writers import OutputIdentity, OutputWriter
 
 _JOIN_TIMEOUT_S = 30.0
 _RESULTS_MAX = 100
@@ -66,8 +66,7 @@ class SharedBatches:
         self._results: dict[int, BatchResult] = {}
 
     def writer(self, planned: PlannedQuery, query_id: str) -> OutputWriter:
-        sink, mode = sink_of(self.pipeline, planned)
-        return output_writer(sink, mode, OutputIdentity(query_id=query_id, run_id=self.run_id))
+        return writer_of(self.pipeline, planned, OutputIdentity(query_id=query_id, run_id=self.run_id))
 
     def position(self, member: Member) -> Position:
         return self.state.positions[member.planned.key]

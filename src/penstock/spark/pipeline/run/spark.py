@@ -18,17 +18,17 @@ from penstock.spark.pipeline.compile.sources import first_offsets, read_streams,
 from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, Sink
 from penstock.spark.pipeline.core.problems import PipelineError
-from penstock.spark.pipeline.core.queries import QueryGroup, checkpoint_root
+from penstock.spark.pipeline.core.queries import PlannedQuery, QueryGroup, checkpoint_root
 from penstock.spark.pipeline.progress import batch as progress
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.catch_up import CatchUp
 from penstock.spark.pipeline.run.checkpoints import CheckpointFiles
 from penstock.spark.pipeline.run.group_state import GroupState, check_not_shared
-from penstock.spark.pipeline.run.outputs import frame_of, part_of, sink_of
+from penstock.spark.pipeline.run.outputs import frame_of, part_of, sink_of, writer_of
 from penstock.spark.pipeline.run.shared import SharedBatches
 from penstock.spark.pipeline.run.supervisor import CannotStart, OnOutputFailure
-from penstock.spark.pipeline.run.writers import OutputIdentity, OutputWriter, output_writer
+from penstock.spark.pipeline.run.writers import OutputIdentity, OutputWriter
 from penstock.spark.sink.identity import QUERY_PROPERTY, RUN_PROPERTY
 
 _OPENING_SOURCES = "Initializing sources"
@@ -53,14 +53,14 @@ def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWri
 class BatchFunction:
     """The function that Spark calls with each batch of a query with one output."""
 
-    def __init__(self, sink: Sink, mode: str) -> None:
-        self._sink = sink
-        self._mode = mode
+    def __init__(self, pipeline: Pipeline, planned: PlannedQuery) -> None:
+        self._pipeline = pipeline
+        self._planned = planned
         self._writer: OutputWriter | None = None
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         if self._writer is None:
-            self._writer = output_writer(self._sink, self._mode, running_query(batch))
+            self._writer = writer_of(self._pipeline, self._planned, running_query(batch))
         self._writer.write(batch, batch_id)
 
 
@@ -98,7 +98,7 @@ class SparkStarter:
             check_not_shared(CheckpointFiles(self._spark, self._checkpoints), planned)
         except PipelineError as error:
             raise CannotStart(str(error)) from None
-        return SparkQuery(self._start(group, writer.foreachBatch(BatchFunction(sink, mode))))
+        return SparkQuery(self._start(group, writer.foreachBatch(BatchFunction(self._pipeline, planned))))
 
     def _start_shared(self, group: QueryGroup, on_output_failure: OnOutputFailure) -> "SharedQuery":
         pipeline = part_of(self._pipeline, group.members)

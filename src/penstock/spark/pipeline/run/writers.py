@@ -17,6 +17,7 @@ from penstock.spark.lake.writer import TableBatch
 from penstock.spark.options import Options
 from penstock.spark.pipeline.core.model import Sink
 from penstock.spark.pipeline.progress.batch import Counts
+from penstock.spark.pipeline.run.truncates import apply_truncate, may_truncate, newest_truncate
 from penstock.spark.sink.columns import check_schema
 from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.writers import TopicBatch, batch_decider
@@ -55,6 +56,13 @@ class TableWriter:
         self._query_id = identity.query_id
 
     def write(self, frame: DataFrame, batch_id: int) -> Counts:
+        order = newest_truncate(frame) if may_truncate(self._options, frame) else None
+        return self.write_changes(frame, batch_id, order)
+
+    def write_changes(self, frame: DataFrame, batch_id: int, truncate: str | None) -> Counts:
+        """Write a batch. `truncate` is the order of its newest truncate event, which empties the table."""
+        if may_truncate(self._options, frame):
+            frame = apply_truncate(frame, self._options, truncate)
         batch = Batch(query_id=self._query_id, batch_id=batch_id)
         return write_batch(
             frame, TableBatch(self._options, frame.schema, replaces_all=self._replaces_all, batch=batch)

@@ -1,11 +1,13 @@
 """Reads the parts of a YAML file: sources with their decoder, steps with their operation, outputs with their target."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
 
 from penstock.spark.decode.settings import DECODERS, Decoder, RawDecoder
+from penstock.spark.encode.settings import ENCODERS, Encoder
 from penstock.spark.pipeline.core.model import (
     OPERATIONS,
     Expectation,
@@ -23,6 +25,8 @@ from penstock.spark.pipeline.yaml.fields import key_of, read_fields, read_struct
 from penstock.spark.pipeline.yaml.section import Section, is_null, line_of, text_line_of
 
 _OPERATIONS = {each.kind: each for each in OPERATIONS}
+_ENCODERS_OF_OUTPUTS = ("encode", "encode_key")
+_C = TypeVar("_C", Decoder, Encoder)
 _ONLY_TOPICS = "is for topics, and this source is a table: remove it"
 _ONLY_TABLES = "is for tables, and this source is a topic: remove it"
 
@@ -54,22 +58,29 @@ def read_source(name: str, section: Section) -> Source | None:
 
 
 def _read_decoder(section: Section) -> Decoder:
-    node = section.node("decode")
-    fallback = RawDecoder(line=section.line_at("decode"))
+    found = _read_coder(section, "decode", DECODERS)
+    return RawDecoder(line=section.line_at("decode")) if found is None else found
+
+
+def _read_coder(section: Section, key: str, known: Mapping[str, type[_C]]) -> _C | None:
+    """Read a decoder or an encoder: its name, or a mapping of its name to its settings."""
+    node = section.node(key)
     if node is None:
-        return fallback
-    if isinstance(node, yaml.ScalarNode):  # `decode: raw`: a decoder that needs no settings
-        name = section.choice("decode", tuple(DECODERS)) or RawDecoder.kind
-        if not DECODERS[name].needs_settings:
-            return DECODERS[name](line=fallback.line)
-        section.add_problem_at("decode", f"needs settings: write `decode: {{{name}: {{…}}}}`")
-        return fallback
-    outer = section.section_of(node, "decode")
-    found = outer.exactly_one_of(tuple(DECODERS))
+        return None
+    if isinstance(node, yaml.ScalarNode):  # `decode: raw`: one that needs no settings
+        name = section.choice(key, tuple(known))
+        if name is None:
+            return None
+        if not known[name].needs_settings:
+            return known[name](line=section.line_at(key))
+        section.add_problem_at(key, f"needs settings: write `{key}: {{{name}: {{…}}}}`")
+        return None
+    outer = section.section_of(node, key)
+    found = outer.exactly_one_of(tuple(known))
     outer.refuse_unknown()
     if found is None:
-        return fallback
-    kind, settings = DECODERS[found], outer.node(found)
+        return None
+    kind, settings = known[found], outer.node(found)
     if kind.shorthand and isinstance(settings, yaml.ScalarNode) and not is_null(settings):
         values: dict[str, Any] = {kind.shorthand: outer.required_text(found)}
         return kind(line=line_of(settings), **values)
@@ -148,7 +159,9 @@ def read_output(name: str, section: Section) -> Output | None:
 
 
 def _read_target(section: Section, kind: type[Target]) -> Target:
-    values = read_fields(section, kind, skip=(kind.main,))
+    values = read_fields(section, kind, skip=(kind.main, *_ENCODERS_OF_OUTPUTS))
+    for field in set(_ENCODERS_OF_OUTPUTS).intersection(kind.__struct_fields__):
+        values[field] = _read_coder(section, field, ENCODERS)
     node = section.node(kind.kind)
     if kind.main:
         values[kind.main] = read_value(section, kind.kind, kind, kind.main)
