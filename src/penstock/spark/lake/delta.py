@@ -159,7 +159,7 @@ class DeltaTable(OptimisticTable):
                 enforce_retention_duration=False,
                 full=True,
             )
-        return found
+            return [*found, *self._vacuum_merges(table, age_ms, is_dry_run=is_dry_run)]
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any | None]:

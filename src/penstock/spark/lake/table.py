@@ -14,6 +14,7 @@ from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout, remove_files
+from penstock.spark.lake.merge import deleted_keys, staging
 from penstock.spark.lake.merge.contents import Contents, LiveFile
 from penstock.spark.lake.merge.deleted_keys import NO_STATE, DeletedKeys
 from penstock.spark.lake.merge.merge import Changes, merge_changes
@@ -224,20 +225,36 @@ class OptimisticTable(Table):
         layout = changes.output_layout(self.layout(plan.change.schema, plan.partition_by))
         columns = [*changes.rules.key, *changes.rules.order_by]
         order = pa.schema([layout.schema.field(name) for name in dict.fromkeys(columns)])
-        deleted_keys = DeletedKeys(self._disk, self.path, self._deleted_keys_state(table), order)
-        merged = merge_changes(self._contents(table), layout, changes, commit.files, deleted_keys)
+        remembered = DeletedKeys(self._disk, self.path, self._deleted_keys_state(table), order)
+        merged = merge_changes(self._contents(table), layout, changes, commit.files, remembered)
         retention_ms = changes.rules.delete_retention_ms
         result = msgspec.structs.replace(
             commit,
             files=merged.added,
             removed=merged.removed,
-            deleted_keys=deleted_keys.with_added(merged.deletions, self._now_ms(), retention_ms),
+            deleted_keys=remembered.with_added(merged.deletions, self._now_ms(), retention_ms),
         )
         try:
             self._change(table, result, plan)
         except self.conflict:
             remove_files(layout, [file.path for file in merged.added])
             raise
+
+    def _vacuum_merges(self, table: Any, age_ms: int, *, is_dry_run: bool) -> list[str]:
+        """Remove files of at least this age beside the table's: of failed merges, and of earlier deleted keys."""
+        state_id, oldest_ms = self._deleted_keys_state(table), self._now_ms() - age_ms
+        needed = DeletedKeys(self._disk, self.path, state_id, pa.schema([])).names
+        found = [
+            f"{directory}/{name}"
+            for directory in (deleted_keys.DIRECTORY, staging.DIRECTORY.rstrip("/"))
+            for name in self._disk.names(self._absolute(directory))
+            if name not in needed
+        ]
+        old = [path for path in found if self._disk.modified_ms(self._absolute(path)) <= oldest_ms]
+        if not is_dry_run:
+            for path in old:
+                self._disk.remove(self._absolute(path))
+        return old
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from penstock.spark.lake.merge.rules import MergeRules
 from penstock.spark.lake.merge.staging import StagedChanges
 from penstock.spark.lake.table import OptimisticTable, Table
 from tests.spark.lake.merge.model import Model, Row
-from tests.spark.lake.merge.support import CHANGES, HISTORY, LATEST, change_of, tuples, upsert
+from tests.spark.lake.merge.support import CHANGES, HISTORY, LATEST, change_of, staged, tuples, upsert
 from tests.spark.lake.support import put, read, rows_of
 
 ODD_VALUES = ("a b", "d/é", "c%2")
@@ -251,3 +251,35 @@ def test_a_merge_that_always_loses_ends_with_an_error(table: Table, monkeypatch:
     assert table.live_paths() == before
     left = {path for path in files_below(table.path) if path.endswith(".parquet") and "_penstock" not in path}
     assert len(left) == 1
+
+
+# -- maintenance
+
+
+def test_vacuum_keeps_the_deleted_keys_and_removes_what_failed_merges_left(table: Table) -> None:
+    upsert(table, [change_of(1, 1), change_of(2, 1)])
+    for order in (5, 6):
+        upsert(table, [change_of(1, order, is_deleted=True)])
+    staged(table, [change_of(9, 9)], LATEST, CHANGES)  # by tasks of a batch that was never committed
+    listed = table.vacuum(0, is_dry_run=True)
+    assert any("_penstock/changes/" in path for path in listed)
+    assert sum("_penstock/deleted/" in path for path in listed) == 2  # a state, and its file
+    assert sorted(table.vacuum(0, is_dry_run=False)) == sorted(listed)
+    upsert(table, [change_of(1, 4)])
+    assert tuples(read(table)) == [(2, 1, "a")]
+
+
+def test_compacting_a_table_keeps_it_right(table: Table) -> None:
+    upsert(table, [change_of(key, 1) for key in range(40)])
+    upsert(table, [change_of(key, 1) for key in range(100, 105)])
+    table.compact(1 << 20)
+    upsert(table, [change_of(3, 2, "b"), change_of(101, 0, "late"), change_of(102, 2, is_deleted=True)])
+    found = {row["id"]: row["value"] for row in read(table)}
+    assert (len(found), found[3], found[101]) == (44, "b", "a")
+
+
+def test_the_history_of_a_table_shows_the_batches(table: Table) -> None:
+    upsert(table, [change_of(1, 1)], batch=0)
+    upsert(table, [change_of(1, 2)], batch=1)
+    newest = table.history(1)[0]
+    assert (newest.query_id, newest.batch_id, newest.files_added) == ("q", 1, 1)

@@ -252,13 +252,16 @@ BROKEN = [
     (output("topic: a b  #!"), "`a b` is not a topic name"),
     (output("topic: a", "delivery: maybe  #!"), "`delivery` cannot be `maybe`: write one of `exactly-once`"),
     (output("topic: a", "partitions: three  #!"), "must be a whole number of at least 1, not `three`"),
-    (output("table: a", "key: id  #!"), "`key` is for outputs to a topic, and this one goes to a table"),
+    (
+        output("console: true", "value: id  #!"),
+        "`value` is for outputs to a topic, and this one goes to a console",
+    ),
     (output("table: a", "format: csv  #!"), "`format` cannot be `csv`: write one of `delta`"),
     (output("console: false  #!"), "`console` must be `true`"),
-    (output("console: true", "mode: upsert  #!"), "`mode` cannot be `upsert`"),
+    (output("console: true", "mode: merge  #!"), "`mode` cannot be `merge`"),
     (
         output("table: a", "mode: update").replace("out:\n", "out:  #!\n"),
-        "a table cannot be written in update mode",
+        "`mode: update` of a table needs `key`",
     ),
     (
         output("console: true", "mode: complete").replace("out:\n", "out:  #!\n"),

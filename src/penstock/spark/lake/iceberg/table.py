@@ -187,10 +187,11 @@ class IcebergTable(OptimisticTable):
             if expired and not is_dry_run:
                 self._expire(table, expired)
             found = unreferenced_files(table, set(expired), oldest_ms, self.path, self._disk)
+            merges = self._vacuum_merges(table, age_ms, is_dry_run=is_dry_run)
         if not is_dry_run:
             for path in found:
                 self._disk.remove(self._absolute(path))
-        return found
+        return [*found, *merges]
 
     def _expire(self, table: Any, snapshots: list[int]) -> None:
         try:

@@ -53,6 +53,12 @@ class DeletedKeys:
         found = [rows.filter(keys.rows(rows)).select(self._schema.names) for rows in self._read_all()]
         return pa.concat_tables([self._schema.empty_table(), *found])
 
+    @property
+    def names(self) -> set[str]:
+        """Return the names of the files of this state."""
+        state = set() if self._state_id == NO_STATE else {f"{self._state_id}.json"}
+        return state | {file.name for file in self.files}
+
     def with_added(self, deletions: pa.Table, now_ms: int, retention_ms: int) -> int:
         """Write a state with more deletions, and return its id."""
         if not deletions.num_rows:
