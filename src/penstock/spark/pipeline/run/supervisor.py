@@ -16,7 +16,7 @@ from penstock.spark.pipeline.core.queries import PlannedQuery, Round
 from penstock.spark.pipeline.progress import status
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.run.failures import is_expectation_stop, reason_of
+from penstock.spark.pipeline.run.failures import is_permanent, reason_of
 
 _ROUNDS_MAX = 1_000  # of queries that feed each other; more is a loop
 _FINISH_BATCH_TIMEOUT_MS = 60_000
@@ -153,7 +153,7 @@ class Supervisor:
         query.running = None
         failure = running.failure()
         if failure is not None:
-            self._on_failure(query, failure, is_final=is_expectation_stop(failure))
+            self._on_failure(query, failure, is_final=is_permanent(failure))
         elif may_finish:
             self.monitor.set_state(query.planned.name, status.DONE)
         else:  # stopped through Spark, not by this process
