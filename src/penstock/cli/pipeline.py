@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from penstock.cli.errors import EXIT_FAILED, CommandError, UsageError, one_line
-from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.options import listen_address
+from penstock.cli.output import AsJson, print_json, print_result, print_table
 from penstock.cli.stop_signals import stop_on_signals
 from penstock.distribution import pip_install
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.spark.pipeline.check import Report
     from penstock.spark.pipeline.core.model import Pipeline
     from penstock.spark.pipeline.core.problems import Problem
+    from penstock.spark.pipeline.progress.metrics import MetricsAddress
     from penstock.spark.pipeline.progress.status import RunStatus
 
 app = typer.Typer(help="Check, run and watch data pipelines on Spark.", no_args_is_help=True)
@@ -82,17 +84,24 @@ def _check(file: str, server: str | None, *, offline: bool) -> "Report":
     from msgspec.structs import replace
 
     from penstock.spark.pipeline.check import check_pipeline, session_for_check
-    from penstock.spark.pipeline.core.problems import PipelineError, Problem
+    from penstock.spark.pipeline.core.problems import PipelineError, Problem, sorted_problems
 
+    known: tuple[Problem, ...] = ()
     try:
         pipeline = _load(file, server)
     except PipelineError as error:
-        print(error)
-        raise CommandError(_count(len(error.problems)) + "; columns and topics were not checked") from None
+        if error.healthy is None:
+            print(error)
+            raise CommandError(
+                _count(len(error.problems)) + "; columns and topics were not checked"
+            ) from None
+        pipeline, known = error.healthy, error.problems
     found = None if offline else _fetch_partitions(pipeline)
     with session_for_check(pipeline) as spark:
         report = check_pipeline(pipeline, spark, partitions=found if isinstance(found, dict) else None)
-    return replace(report, problems=(found, *report.problems)) if isinstance(found, Problem) else report
+    if isinstance(found, Problem):
+        known = (found, *known)
+    return replace(report, problems=sorted_problems([*known, *report.problems]))
 
 
 def _fetch_partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
@@ -133,7 +142,15 @@ def run(
     remote: str | None = Remote,
     spark_logs: bool = SparkLogs,
     metrics_port: int | None = typer.Option(
-        None, "--metrics-port", min=0, max=65535, metavar="N", help="Serve Prometheus metrics on this port."
+        None,
+        "--metrics-port",
+        min=0,
+        max=65535,
+        metavar="N",
+        help="Serve Prometheus metrics on this port of 127.0.0.1.",
+    ),
+    metrics: str | None = typer.Option(
+        None, "--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics at this address."
     ),
     quiet: bool = typer.Option(False, "--quiet", help="Print no progress, only errors."),
 ) -> None:
@@ -146,8 +163,9 @@ def run(
       penstock pipeline run payments.yaml
       penstock pipeline run payments.yaml --once
       penstock pipeline run payments.yaml --master spark://10.0.0.1:7077 \
-        --metrics-port 9400
+        --metrics 0.0.0.0:9400
     """
+    metrics_at = _metrics_address(metrics, metrics_port)
     with pipeline_errors():
         pipeline = _load(file, server)
         with _stop_on_signals() as stopping:
@@ -159,13 +177,27 @@ def run(
                 master=master,
                 remote=remote,
                 show_spark_logs=spark_logs,
-                metrics_port=metrics_port,
+                metrics_address=metrics_at,
                 quiet=quiet,
                 stopping=stopping,
             )
     if result.given_up:
         failures = [f"{query} failed: {reason}" for query, reason in result.given_up.items()]
         raise CommandError("; ".join(failures))
+
+
+def _metrics_address(metrics: str | None, port: int | None) -> "MetricsAddress | None":
+    if metrics is not None and port is not None:
+        raise UsageError("--metrics and --metrics-port say the same: keep one of them")
+    if metrics is None and port is None:
+        return None
+    with pipeline_errors():
+        from penstock.spark.pipeline.progress.metrics import MetricsAddress
+
+        if metrics is None:
+            return MetricsAddress("127.0.0.1", port or 0)
+        return MetricsAddress(*listen_address("--metrics", metrics, "0.0.0.0:9400"))
+    raise AssertionError
 
 
 @contextlib.contextmanager
@@ -219,6 +251,42 @@ def status(*, file: str = PipelineFile, as_json: bool = AsJson) -> None:
                     print(f"{query.name}: {count:,} rows of {owner} broke `{rule}`")
         if query.last_error is not None:
             print(f"{query.name}: last error: {query.last_error}")
+
+
+@app.command()
+def history(
+    *,
+    file: str = PipelineFile,
+    limit: int = typer.Option(20, "--limit", min=1, metavar="N", help="Show the last N runs."),
+    server: str | None = Server,
+    as_json: bool = AsJson,
+) -> None:
+    """Show the runs of a pipeline, the latest first, from its history topic.
+
+    For example:
+
+      penstock pipeline history payments.yaml
+      penstock pipeline history payments.yaml --limit 1 --json
+    """
+    with pipeline_errors():
+        pipeline = _load(file, server)
+        from penstock.client.blocking.client import BlockingClient
+        from penstock.spark.pipeline.history.read import read_runs
+        from penstock.spark.pipeline.history.record import history_topic
+        from penstock.spark.pipeline.history.table import COLUMNS, run_row
+        from penstock.spark.pipeline.run.topics import client_settings
+
+        topic = history_topic(pipeline)
+        if topic is None:
+            raise CommandError(
+                f"pipeline {pipeline.name} keeps no history: {file} says `history_topic: none`"
+            )
+        with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
+            runs = read_runs(cluster, topic, pipeline.name)
+    if runs is None:
+        raise CommandError(f"there is no topic {topic}: the first run of pipeline {pipeline.name} creates it")
+    rows = [run_row(each) for each in runs[:limit]]
+    print_result(runs[:limit], COLUMNS, rows, as_json=as_json, empty="no runs")
 
 
 def _headline(status: "RunStatus", *, running: bool) -> str:

@@ -182,7 +182,7 @@ def test_a_missing_topic_is_reported_when_the_query_starts() -> None:
 def test_offsets_written_by_a_person_beyond_the_end_are_refused_as_by_sparks_connector() -> None:
     beyond = '{"a": {"0": 11, "1": 30}}'
     with pytest.raises(
-        OptionError, match="startingOffsets: a-0 ends at offset 10, so it cannot be read from .* 11"
+        OptionError, match=r"startingOffsets: a-0 ends at offset 10, so it cannot be read from .* 11"
     ):
         Stream(startingOffsets=beyond).initial()
     assert Stream(startingOffsets=beyond, failOnDataLoss="false").initial() == {A0: 11, A1: 30}

@@ -6,8 +6,8 @@ A start at "latest" cannot be resolved twice: if the first micro-batch fails, Sp
 but asks for its start again. So if the start depends on the time, the first micro-batch is empty; all later ones have
 both ends in the checkpoint.
 
-A topic that was deleted and created again has another id. That is a loss; without `failOnDataLoss` the new topic is read
-from its beginning.
+A topic that was deleted and created again has another id. That is a loss; without `failOnDataLoss` the new topic is
+read from its beginning.
 """
 
 from collections.abc import Mapping

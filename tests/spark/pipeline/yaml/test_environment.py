@@ -44,9 +44,9 @@ def test_a_secret_that_cannot_be_read_is_reported_with_its_path(tmp_path: Path) 
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     _text, wrong = substitute("${file:nowhere} ${file:empty} ${file:binary}", {}, str(tmp_path))
+    missing = f"cannot read the file {tmp_path}/nowhere for ${{file:nowhere}}: No such file or directory. "
     assert wrong == [
-        f"cannot read the file {tmp_path}/nowhere for ${{file:nowhere}}: No such file or directory. Create it, or "
-        "correct the path",
+        missing + "Create it, or correct the path",
         f"the file {tmp_path}/empty for ${{file:empty}} is empty",
         f"the file {tmp_path}/binary for ${{file:binary}} is not UTF-8 text",
     ]

@@ -252,7 +252,7 @@ class Restart(Part, frozen=True, kw_only=True):
 
 
 class OnFailure(Part, frozen=True, kw_only=True):
-    """Who is notified when a query fails permanently: a webhook (POST, JSON), a command (JSON on its input), or both."""
+    """The receivers of failures: a webhook (POST, JSON), a command (JSON on its standard input), or both."""
 
     url: str | None = None
     headers: dict[str, str] = {}  # of the webhook

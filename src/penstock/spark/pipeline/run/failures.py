@@ -1,7 +1,7 @@
 """Extracts the cause of a failed query from Spark's exception, and decides whether a restart can help. No I/O.
 
-A permanent failure comes back with every restart: wrong SQL, another state schema, a missing right, lost records. Such a
-query is given up at once, with the whole message and with advice. `_PERMANENT` lists the kinds; any other failure is
+A permanent failure comes back with every restart: wrong SQL, another state schema, a missing right, lost records. Such
+a query is given up at once, with the whole message and with advice. `_PERMANENT` lists the kinds; any other failure is
 retried.
 """
 

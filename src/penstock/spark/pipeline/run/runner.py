@@ -27,11 +27,12 @@ from penstock.spark.pipeline.core.model import Pipeline, StateStep
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, plan_rounds, state_directory
 from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
-from penstock.spark.pipeline.progress.metrics import MetricsServer
+from penstock.spark.pipeline.progress.metrics import MetricsAddress, MetricsServer
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.progress.reporter import Reporter
+from penstock.spark.pipeline.progress.reporter import Reporter, write_starting
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.observers import Observers
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
 from penstock.spark.pipeline.run.supervisor import Supervisor
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
@@ -65,7 +66,7 @@ def run(
     master: str | None = None,
     remote: str | None = None,
     show_spark_logs: bool = False,
-    metrics_port: int | None = None,
+    metrics_address: MetricsAddress | None = None,
     quiet: bool = False,
     display: Display | None = None,
     stopping: threading.Event | None = None,
@@ -81,6 +82,8 @@ def run(
         closing.callback(display.close)
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
         _prepare_topics(pipeline, queries)
+        names = [query.name for query in queries]
+        write_starting(state_directory(pipeline), pipeline, names, now_ms())
         session = spark or closing.enter_context(
             session_for(pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs)
         )
@@ -91,7 +94,7 @@ def run(
             once=once,
             display=display,
             stopping=stopping,
-            metrics_port=metrics_port,
+            metrics_address=metrics_address,
         )
 
 
@@ -158,11 +161,12 @@ def _run_in(
     once: bool,
     display: Display,
     stopping: threading.Event,
-    metrics_port: int | None,
+    metrics_address: MetricsAddress | None,
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
-    starter = SparkStarter(pipeline, compile_streams(spark, pipeline), once=once)
+    compiled = compile_streams(spark, pipeline)
+    starter = SparkStarter(pipeline, compiled, once=once)
     monitor = Monitor(query.name for query in queries)
     supervisor = Supervisor(
         start=starter,
@@ -173,6 +177,7 @@ def _run_in(
         now_ms=now_ms,
         pause=lambda: time.sleep(_POLL_INTERVAL_S),
     )
+    observers = Observers(pipeline, queries, compiled, display.print)
     publisher = OffsetPublisher(client_settings(pipeline), display.print)
     reporter = Reporter(
         monitor=monitor,
@@ -182,11 +187,14 @@ def _run_in(
         groups={query.name: query.group for query in queries},
         publish=publisher.publish,
         now_ms=now_ms,
+        observers=observers.all,
     )
     listener = ProgressListener(monitor)
     spark.streams.addListener(listener)
-    metrics = None if metrics_port is None else MetricsServer(metrics_port, reporter.status)
+    metrics: MetricsServer | None = None
     try:
+        if metrics_address is not None:
+            metrics = MetricsServer(metrics_address, reporter.status)
         if once:
             supervisor.run_once(plan_rounds(queries))
         else:
@@ -197,4 +205,5 @@ def _run_in(
             metrics.close()
         status = reporter.close(1 if supervisor.given_up else 0)
         publisher.close()
+        observers.close()
     return RunResult(status=status, given_up=supervisor.given_up)
