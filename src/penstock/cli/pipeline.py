@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.errors import EXIT_FAILED, CommandError, UsageError, one_line
+from penstock.cli.errors import CommandError, UsageError
 from penstock.cli.options import listen_address
-from penstock.cli.output import AsJson, print_json, print_result, print_table
+from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.pipeline_changes import history, plan, reset
+from penstock.cli.pipeline_file import Master, PipelineFile, Remote, Server, SparkLogs, pipeline_errors
+from penstock.cli.pipeline_file import load_pipeline as _load
 from penstock.cli.stop_signals import stop_on_signals
-from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.spark.pipeline.check import Report
@@ -23,30 +25,6 @@ if TYPE_CHECKING:
     from penstock.spark.pipeline.progress.status import RunStatus
 
 app = typer.Typer(help="Check, run and watch data pipelines on Spark.", no_args_is_help=True)
-
-# Raised by modules that need Spark, which may not be installed: by their names.
-_EXPECTED_ERRORS = ("AlreadyRunning", "OtherPipelinesState", "SparkDidNotStart", "JavaNotFound")
-
-PipelineFile: str = typer.Argument(metavar="FILE", help="The pipeline: a YAML file, or a Python file.")
-Server: str | None = typer.Option(
-    None,
-    "--bootstrap-server",
-    "-b",
-    metavar="HOST:PORT",
-    show_default="that of the file",
-    help="Connect to this broker of the cluster.",
-)
-Master: str | None = typer.Option(
-    None,
-    "--master",
-    metavar="URL",
-    show_default="spark.master in the file, or local[*]",
-    help="Run on this Spark cluster.",
-)
-Remote: str | None = typer.Option(
-    None, "--remote", metavar="sc://HOST:PORT", help="Run on this Spark Connect server, instead of --master."
-)
-SparkLogs: bool = typer.Option(False, "--spark-logs", help="Print Spark's own log lines.")
 
 
 @app.command()
@@ -98,7 +76,8 @@ def _check(file: str, server: str | None, *, offline: bool) -> "Report":
         pipeline, known = error.healthy, error.problems
     found = None if offline else _fetch_partitions(pipeline)
     with session_for_check(pipeline) as spark:
-        report = check_pipeline(pipeline, spark, partitions=found if isinstance(found, dict) else None)
+        partitions = found if isinstance(found, dict) else None
+        report = check_pipeline(pipeline, spark, partitions=partitions, compares=not known)
     if isinstance(found, Problem):
         known = (found, *known)
     return replace(report, problems=sorted_problems([*known, *report.problems]))
@@ -253,42 +232,6 @@ def status(*, file: str = PipelineFile, as_json: bool = AsJson) -> None:
             print(f"{query.name}: last error: {query.last_error}")
 
 
-@app.command()
-def history(
-    *,
-    file: str = PipelineFile,
-    limit: int = typer.Option(20, "--limit", min=1, metavar="N", help="Show the last N runs."),
-    server: str | None = Server,
-    as_json: bool = AsJson,
-) -> None:
-    """Show the runs of a pipeline, the latest first, from its history topic.
-
-    For example:
-
-      penstock pipeline history payments.yaml
-      penstock pipeline history payments.yaml --limit 1 --json
-    """
-    with pipeline_errors():
-        pipeline = _load(file, server)
-        from penstock.client.blocking.client import BlockingClient
-        from penstock.spark.pipeline.history.read import read_runs
-        from penstock.spark.pipeline.history.record import history_topic
-        from penstock.spark.pipeline.history.table import COLUMNS, run_row
-        from penstock.spark.pipeline.run.topics import client_settings
-
-        topic = history_topic(pipeline)
-        if topic is None:
-            raise CommandError(
-                f"pipeline {pipeline.name} keeps no history: {file} says `history_topic: none`"
-            )
-        with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
-            runs = read_runs(cluster, topic, pipeline.name)
-    if runs is None:
-        raise CommandError(f"there is no topic {topic}: the first run of pipeline {pipeline.name} creates it")
-    rows = [run_row(each) for each in runs[:limit]]
-    print_result(runs[:limit], COLUMNS, rows, as_json=as_json, empty="no runs")
-
-
 def _headline(status: "RunStatus", *, running: bool) -> str:
     from datetime import UTC, datetime
 
@@ -366,38 +309,5 @@ def backfill(
         print(f"{result.query}: " + ("was done before, nothing written" if result.was_done else "written"))
 
 
-def _load(file: str, server: str | None = None) -> "Pipeline":
-    import msgspec
-
-    from penstock.spark.pipeline.load import load
-
-    pipeline = load(file)
-    return msgspec.structs.replace(pipeline, bootstrap_servers=server) if server else pipeline
-
-
-@contextlib.contextmanager
-def pipeline_errors() -> Iterator[None]:
-    """Turn errors of a pipeline, its broker or Spark into the error of the command."""
-    try:
-        from penstock.client.connection import Disconnected
-        from penstock.client.errors import ClientError
-        from penstock.spark.pipeline.core.problems import PipelineError
-
-        try:
-            yield
-        except PipelineError as error:
-            print(error, file=sys.stderr)
-            raise typer.Exit(EXIT_FAILED) from None
-        except ValueError as error:
-            raise UsageError(one_line(str(error))) from None
-        except (ClientError, Disconnected) as error:
-            raise CommandError(one_line(str(error))) from None
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("penstock"):
-            raise
-        install = pip_install("spark", "jre")
-        raise CommandError(f"pipelines need {error.name}: install it with `{install}`") from None
-    except Exception as error:
-        if type(error).__name__ in _EXPECTED_ERRORS:
-            raise CommandError(one_line(str(error))) from None
-        raise
+for command in (plan, reset, history):
+    app.command()(command)

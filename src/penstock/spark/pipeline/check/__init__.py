@@ -14,6 +14,8 @@ from penstock.spark.pipeline.check.analysis import Analysis, analyse
 from penstock.spark.pipeline.core.graph import unused_warnings
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.core.problems import Problem, sorted_problems
+from penstock.spark.pipeline.plan.findings import Verdict
+from penstock.spark.pipeline.plan.plan import has_checkpoints, make_plan
 from penstock.spark.pipeline.rules.streams import stream_problems
 from penstock.spark.pipeline.run.runner import session_for
 from penstock.spark.pipeline.run.topics import topic_problems
@@ -32,11 +34,21 @@ def session_for_check(pipeline: Pipeline) -> AbstractContextManager[SparkSession
 
 
 def check_pipeline(
-    pipeline: Pipeline, spark: SparkSession, *, partitions: Mapping[str, int] | None = None
+    pipeline: Pipeline,
+    spark: SparkSession,
+    *,
+    partitions: Mapping[str, int] | None = None,
+    compares: bool = False,
 ) -> Report:
-    """Check the pipeline. `partitions` has the topics of the cluster with their partition counts."""
+    """Check the pipeline. `partitions` has the topics of the cluster with their partition counts.
+
+    With `compares`, changes since the last run that do not go on are warnings, as of `penstock pipeline plan`.
+    """
     analysis = analyse(spark, pipeline)
     found = [*unused_warnings(pipeline), *stream_problems(pipeline), *analysis.problems]
+    if compares and has_checkpoints(pipeline) and not any(not each.is_warning for each in found):
+        changes = make_plan(pipeline, spark, cluster=None)
+        found += [each.problem for each in changes if each.verdict is not Verdict.GOES_ON]
     if partitions is not None:
         found += topic_problems(pipeline, partitions)
     return Report(

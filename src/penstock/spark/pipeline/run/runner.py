@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from pyspark.sql import SparkSession
@@ -26,6 +26,8 @@ from penstock.spark.pipeline.compile.sources import read_streams
 from penstock.spark.pipeline.core.model import Pipeline, StateStep
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, plan_rounds, state_directory
+from penstock.spark.pipeline.plan.plan import refused_queries
+from penstock.spark.pipeline.plan.reset import pending_resets, started_at
 from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
 from penstock.spark.pipeline.progress.metrics import MetricsAddress, MetricsServer
 from penstock.spark.pipeline.progress.monitor import Monitor
@@ -34,7 +36,7 @@ from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
 from penstock.spark.pipeline.run.observers import Observers
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
-from penstock.spark.pipeline.run.supervisor import Supervisor
+from penstock.spark.pipeline.run.supervisor import CannotStart, RunningQuery, Starter, Supervisor
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
 
@@ -139,6 +141,17 @@ def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
     return compiled
 
 
+def _refusing(start: Starter, refused: Mapping[str, str]) -> Starter:
+    """Refuse queries whose state is not that of the file: Spark does not notice every such change."""
+
+    def start_if_state_fits(planned: PlannedQuery) -> RunningQuery:
+        if planned.key in refused:
+            raise CannotStart(refused[planned.key])
+        return start(planned)
+
+    return start_if_state_fits
+
+
 def _prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
     """Check and create the topics before a JVM is started."""
     cluster = BlockingClient(client_settings(pipeline))
@@ -166,10 +179,13 @@ def _run_in(
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
     compiled = compile_streams(spark, pipeline)
-    starter = SparkStarter(pipeline, compiled, once=once)
+    resets = pending_resets(pipeline, queries)
+    reset = {key: compile_streams(spark, started_at(pipeline, to)) for key, to in resets.items()}
+    refused = refused_queries(pipeline, queries, compiled, spark.version)
+    starter = SparkStarter(pipeline, compiled, once=once, reset=reset)
     monitor = Monitor(query.name for query in queries)
     supervisor = Supervisor(
-        start=starter,
+        start=_refusing(starter, refused),
         restart=pipeline.restart,
         monitor=monitor,
         report=display.print,

@@ -1,6 +1,6 @@
 """Runs planned queries on Spark: implements the supervisor's `Starter` and `RunningQuery`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -51,16 +51,26 @@ def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWri
 
 
 class SparkStarter:
-    """Starts planned queries; all starts use the same frames."""
+    """Starts planned queries; all starts use the same frames, but those of queries that were `reset`, by their keys."""
 
-    def __init__(self, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        compiled: Compiled,
+        *,
+        once: bool,
+        reset: Mapping[str, Compiled] | None = None,
+    ) -> None:
         self._pipeline = pipeline
         self._compiled = compiled
         self._once = once
+        self._reset = reset or {}
         self._checkpoints = checkpoint_root(pipeline)
 
     def __call__(self, planned: PlannedQuery) -> "SparkQuery":
-        frame, sink, mode = query_output(self._pipeline, self._compiled, planned)
+        frame, sink, mode = query_output(
+            self._pipeline, self._reset.get(planned.key, self._compiled), planned
+        )
         writer = _with_sink(frame.writeStream.outputMode(mode), sink, mode)
         writer = writer.queryName(planned.name).option(
             "checkpointLocation", f"{self._checkpoints}/{planned.key}"
