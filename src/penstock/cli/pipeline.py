@@ -264,6 +264,12 @@ def backfill(
     force: bool = typer.Option(
         False, "--force", help="Write the range even if it was backfilled before; earlier rows are kept."
     ),
+    replace: str | None = typer.Option(
+        None,
+        "--replace",
+        metavar="COLUMN",
+        help="Replace the rows of a table whose COLUMN is in the range, in one commit; needs --output.",
+    ),
     server: str | None = Server,
     master: str | None = Master,
     remote: str | None = Remote,
@@ -271,7 +277,8 @@ def backfill(
 ) -> None:
     r"""Run a pipeline over the records of a time range, as a batch.
 
-    The same range is written to an output only once, unless --force is given.
+    The same range is written to an output only once, unless --force is given. With --replace the rows of the range are
+    made anew from all records since its begin, whoever wrote them before.
 
     For example:
 
@@ -279,7 +286,11 @@ def backfill(
         --from 2026-01-01 --to 2026-02-01
       penstock pipeline backfill payments.yaml --output history \
         --from 2026-01-01 --to 2026-02-01
+      penstock pipeline backfill payments.yaml --output history \
+        --from 2026-01-01 --to 2026-02-01 --replace day
     """
+    if replace is not None and (output is None or force or dry_run):
+        raise UsageError("--replace needs --output, and goes neither with --force nor with --dry-run")
     with pipeline_errors():
         pipeline = _load(file, server)
         from penstock.client.blocking.client import BlockingClient
@@ -290,6 +301,17 @@ def backfill(
 
         times = batch.TimeRange(from_ms=time_ms(from_), to_ms=time_ms(to))
         queries = batch.select_queries(pipeline, output)
+        if replace is not None:
+            batch.check_replaceable(queries[0])
+            with (
+                contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster,
+                session_for(
+                    pipeline, master=master, remote=remote, is_short_run=True, show_logs=spark_logs
+                ) as session,
+            ):
+                count = batch.replace(session, pipeline, queries[0], batch.row_range(replace, times), cluster)
+            print(f"{queries[0].name}: {count:,} rows in the range now")
+            return
         with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
             ranges = batch.source_ranges(queries, times, cluster)
         records = [

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from penstock.spark.pipeline.core.model import Pipeline
 
 # Raised by modules that need Spark, which may not be installed: by their names.
-_EXPECTED_ERRORS = ("AlreadyRunning", "CheckpointOwnerMismatch", "SparkDidNotStart", "JavaNotFound")
+_EXPECTED_ERRORS = (
+    "AlreadyRunning",
+    "CheckpointOwnerMismatch",
+    "SparkDidNotStart",
+    "JavaNotFound",
+    "TableError",
+)
 
 PipelineFile: str = typer.Argument(metavar="FILE", help="The pipeline: a YAML file, or a Python file.")
 Server: str | None = typer.Option(

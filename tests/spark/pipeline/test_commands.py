@@ -127,6 +127,9 @@ def test_a_range_is_backfilled_once(
     assert len(rows(file)) == 3
     assert run([*command, "--force", "--output", "table"]) == 0
     assert len(rows(file)) == 6
+    capsys.readouterr()
+    assert run([*command, "--output", "table", "--replace", "amount"]) == 1
+    assert "has no time or date in column amount: its type is double" in capsys.readouterr().err
 
 
 def test_a_time_that_is_none_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,8 +15,16 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.client.blocking.client import BlockingClient
+from penstock.spark.pipeline.backfill import (
+    TimeRange,
+    check_replaceable,
+    replace,
+    row_range,
+    select_queries,
+)
 from penstock.spark.pipeline.check import check_pipeline
 from penstock.spark.pipeline.core.model import Pipeline
+from penstock.spark.pipeline.core.positions import time_ms
 from penstock.spark.pipeline.plan.findings import Finding, Verdict
 from penstock.spark.pipeline.plan.plan import accept, make_plan
 from penstock.spark.pipeline.plan.reset import query_to_reset, reset_query
@@ -223,7 +231,6 @@ def test_another_topic_of_a_source_cannot_go_on_unless_the_old_one_is_left_behin
     changed = shop.sql("SELECT id FROM orders")
     shop.verdict(changed, Verdict.CANNOT_GO_ON, f"no longer reads topic {old}")
     assert f"no longer reads topic {old}" in shop.run(changed).given_up["shop.table"]
-    accept(changed, shop.spark, "table")
     shop.goes_on(shop.sql("SELECT id FROM orders", source=", options: {failOnDataLoss: 'false'}"))
     assert shop.rows() == [("n1",), ("o1",), ("o2",)]
     shop.goes_on(changed)
@@ -312,3 +319,25 @@ def test_another_output_mode_of_an_aggregate_cannot_go_on(shop: Changing) -> Non
     assert "its mode was update" in shop.run(changed).given_up["shop.table"]
     shop.reset(changed)
     shop.goes_on(changed)
+
+
+@soak
+def test_a_backfill_replaces_the_rows_of_a_range(shop: Changing) -> None:
+    shop.goes_on(shop.sql("SELECT id, amount, at FROM orders"))
+    shop.order("o3", 5, second=30)
+    shop.goes_on(shop.sql("SELECT id, amount, at FROM orders"))
+    changed = shop.sql("SELECT id, amount * 2 AS amount, at FROM orders")
+    (query,) = select_queries(changed, "table")
+    at = time_ms("2026-01-01T00:00:00Z")
+    where = row_range("at", TimeRange(from_ms=at, to_ms=at + 10_000))
+    with contextlib.closing(BlockingClient(client_settings(changed))) as cluster:
+        for _ in range(2):  # and again changes nothing
+            assert replace(shop.spark, changed, query, where, cluster) == 2
+            assert [row[:2] for row in shop.rows()] == [("o1", 20.0), ("o2", 6.0), ("o3", 5.0)]
+
+
+def test_records_of_a_topic_cannot_be_replaced(tmp_path: Path) -> None:
+    text = f"{HEAD}sources: {{orders: {{topic: a}}}}\noutputs: {{copies: {{from: orders, topic: b}}}}\n"
+    (query,) = select_queries(read_yaml(text, str(tmp_path / "shop.yaml"), {}), "copies")
+    with pytest.raises(ValueError, match="writes to topic b, where nothing can be replaced"):
+        check_replaceable(query)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from penstock.client.metadata import TopicPartition
 from penstock.spark.pipeline.plan.checkpoints import Checkpoint
 from penstock.spark.pipeline.plan.findings import Finding, Verdict, Ways
+from penstock.spark.pipeline.plan.record import SourceRecord
 from penstock.spark.pipeline.plan.topics import fetch_topics, topic_findings
 from penstock.spark.source.offsets import StreamOffsets
 from tests.spark.source.cluster_model import ClusterModel
@@ -14,14 +15,19 @@ OLD = "AQEBAQEBAQEBAQEBAQEBAQ"
 
 
 def found(
-    logs: Mapping[TopicPartition, tuple[int, int]], offsets: Mapping[TopicPartition, int], topic_id: str = ""
+    logs: Mapping[TopicPartition, tuple[int, int]],
+    offsets: Mapping[TopicPartition, int],
+    topic_id: str = "",
+    *,
+    lenient: bool = False,
 ) -> list[Finding]:
     model = ClusterModel(logs)
     model.topic_ids["a"] = bytes([2]) * 16
     source = StreamOffsets(offsets=offsets, topic_ids={"a": topic_id} if topic_id else {})
     checkpoint = Checkpoint(sources=(source,))
     state = fetch_topics(model, {"table": checkpoint})
-    return list(topic_findings(checkpoint, state, Ways(file="shop.yaml", key="table")))
+    sources = [SourceRecord(name="a", topics=("a",), leaves_losses_behind=lenient)]
+    return list(topic_findings(checkpoint, state, sources, Ways(file="shop.yaml", key="table")))
 
 
 def message(findings: list[Finding]) -> str:
@@ -54,3 +60,9 @@ def test_an_end_before_the_checkpoint_is_a_topic_created_again() -> None:
 
 def test_records_deleted_by_retention_are_counted() -> None:
     assert message(found({A0: (2_000, 9_000)}, {A0: 500})).endswith("not read yet: a-0 (1,500 records)")
+
+
+def test_what_the_source_may_leave_behind_goes_on() -> None:
+    (finding,) = found({A0: (2_000, 9_000)}, {A0: 500}, lenient=True)
+    assert finding.verdict is Verdict.GOES_ON
+    assert "left behind, because of `failOnDataLoss: false`" in finding.message

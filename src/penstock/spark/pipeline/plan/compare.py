@@ -26,6 +26,7 @@ def compare_query(old: QueryRecord, new: QueryRecord, ways: Ways) -> list[Findin
 
 # -- sources
 
+_LEFT_BEHIND = "what it no longer finds is left behind, because of `failOnDataLoss: false`"
 _BY_NUMBER = "Spark keeps their offsets by number"
 
 
@@ -53,6 +54,9 @@ def _subscription(source: SourceRecord) -> tuple[object, ...]:
 
 def _subscription_findings(old: SourceRecord, new: SourceRecord, ways: Ways) -> Iterator[Finding]:
     if _subscription(old) == _subscription(new):
+        return
+    if new.leaves_losses_behind:
+        yield ways.goes_on(f"it read {old.label} and reads {new.label} now; {_LEFT_BEHIND}")
         return
     if old.pattern != new.pattern:
         yield ways.needs_change(

@@ -97,7 +97,13 @@ def _subscription(source: TopicSource) -> str:
 
 
 def _record(source: TopicSource) -> SourceRecord:
-    return SourceRecord(name=source.name, topics=source.topics, pattern=source.pattern)
+    given = {name.replace("_", "").lower(): value for name, value in source.options.items()}
+    return SourceRecord(
+        name=source.name,
+        topics=source.topics,
+        pattern=source.pattern,
+        leaves_losses_behind=given.get("failondataloss", "true").lower() == "false",
+    )
 
 
 def _operators(plan: Any) -> Iterator[OperatorRecord]:

@@ -92,7 +92,7 @@ class _Comparison(msgspec.Struct, frozen=True, kw_only=True):
         else:
             yield from compare_query(old, self.records[query.key], ways)
         if self.topics is not None:
-            yield from topic_findings(checkpoint, self.topics, ways)
+            yield from topic_findings(checkpoint, self.topics, self.records[query.key].sources, ways)
 
     def _start_finding(self, query: PlannedQuery, ways: Ways) -> Finding:
         before = next(

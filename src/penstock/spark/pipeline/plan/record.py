@@ -30,6 +30,7 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     topics: tuple[str, ...] = ()
     pattern: str | None = None
+    leaves_losses_behind: bool = False  # failOnDataLoss is false
 
     @property
     def label(self) -> str:

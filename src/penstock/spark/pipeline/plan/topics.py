@@ -1,6 +1,6 @@
 """Compares the offsets of a checkpoint with the topics as they are now. No I/O, but for the cluster that it asks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -8,6 +8,7 @@ from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient
 from penstock.client.metadata import Topic, TopicPartition
 from penstock.spark.pipeline.plan.checkpoints import Checkpoint
 from penstock.spark.pipeline.plan.findings import Finding, Ways
+from penstock.spark.pipeline.plan.record import SourceRecord
 from penstock.spark.source.offsets import StreamOffsets, topic_id_text
 
 _LEAVE_BEHIND = (
@@ -39,14 +40,22 @@ def fetch_topics(cluster: BlockingClient, checkpoints: Mapping[str, Checkpoint])
     return TopicState(topics=topics, earliest=earliest, latest=latest)
 
 
-def topic_findings(checkpoint: Checkpoint, state: TopicState, ways: Ways) -> Iterator[Finding]:
-    for source in checkpoint.sources:
+def topic_findings(
+    checkpoint: Checkpoint, state: TopicState, sources: Sequence[SourceRecord], ways: Ways
+) -> Iterator[Finding]:
+    """Compare the offsets of each source. `sources` are those of the file, in the same order."""
+    for number, source in enumerate(checkpoint.sources):
+        lenient = number < len(sources) and sources[number].leaves_losses_behind
         for topic in sorted({tp.topic for tp in source.offsets}):
-            loss = _recreation(source, topic, state) or _missing(source, topic, state)
-            if loss:
-                yield ways.cannot_go_on(loss, ways.reset, _LEAVE_BEHIND)
-            else:
-                yield from _retention(source, topic, state, ways)
+            loss = (
+                _recreation(source, topic, state)
+                or _missing(source, topic, state)
+                or _retention(source, topic, state)
+            )
+            if loss and lenient:
+                yield ways.goes_on(f"{loss}; that is left behind, because of `failOnDataLoss: false`")
+            elif loss:
+                yield ways.cannot_go_on(loss, _LEAVE_BEHIND, ways.reset)
 
 
 def _recreation(source: StreamOffsets, topic: str, state: TopicState) -> str | None:
@@ -77,14 +86,11 @@ def _missing(source: StreamOffsets, topic: str, state: TopicState) -> str | None
     return f"{'; '.join(beyond)}: was the topic created again?" if beyond else None
 
 
-def _retention(source: StreamOffsets, topic: str, state: TopicState, ways: Ways) -> Iterator[Finding]:
+def _retention(source: StreamOffsets, topic: str, state: TopicState) -> str | None:
     lost = {
         tp: state.earliest[tp] - offset
         for tp, offset in sorted(source.offsets.items())
         if tp.topic == topic and state.earliest.get(tp, 0) > offset
     }
-    if lost:
-        where = ", ".join(f"{tp} ({count:,} records)" for tp, count in lost.items())
-        yield ways.cannot_go_on(
-            f"retention has deleted records that were not read yet: {where}", _LEAVE_BEHIND, ways.reset
-        )
+    where = ", ".join(f"{tp} ({count:,} records)" for tp, count in lost.items())
+    return f"retention has deleted records that were not read yet: {where}" if lost else None
