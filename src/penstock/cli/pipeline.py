@@ -102,13 +102,20 @@ def _fetch_partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
 
 def _explain(report: "Report") -> None:
     from penstock.spark.pipeline.check import explain
+    from penstock.spark.pipeline.core.secrets import redact
 
-    print(explain.summary(report.pipeline))
+    print(redact(explain.summary(report.pipeline)))
     print()
-    print_table(explain.PART_COLUMNS, explain.part_rows(report))
+    print_table(explain.PART_COLUMNS, _redacted(explain.part_rows(report)))
     print()
-    print_table(explain.QUERY_COLUMNS, explain.query_rows(report))
+    print_table(explain.QUERY_COLUMNS, _redacted(explain.query_rows(report)))
     print()
+
+
+def _redacted(rows: "list[tuple[object, ...]]") -> list[list[object]]:
+    from penstock.spark.pipeline.core.secrets import redact
+
+    return [[redact(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
 
 
 @app.command()
