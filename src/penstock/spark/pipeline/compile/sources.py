@@ -22,7 +22,6 @@ from penstock.spark.pipeline.progress.batch import Offsets
 
 def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
     """Read topics as streams, and tables anew in each batch."""
-
     cores = _core_options(spark, pipeline)
 
     def read(source: Source) -> DataFrame:
