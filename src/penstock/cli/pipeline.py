@@ -13,7 +13,15 @@ from penstock.cli.errors import CommandError, UsageError
 from penstock.cli.options import listen_address
 from penstock.cli.output import AsJson, print_json, print_table
 from penstock.cli.pipeline_changes import history, plan, reset
-from penstock.cli.pipeline_file import Master, PipelineFile, Remote, Server, SparkLogs, pipeline_errors
+from penstock.cli.pipeline_file import (
+    Master,
+    PipelineFile,
+    Remote,
+    Server,
+    SparkLogs,
+    connected,
+    pipeline_errors,
+)
 from penstock.cli.pipeline_file import load_pipeline as _load
 from penstock.cli.stop_signals import stop_on_signals
 
@@ -75,9 +83,10 @@ def _check(file: str, server: str | None, *, offline: bool) -> "Report":
             ) from None
         pipeline, known = error.healthy, error.problems
     found = None if offline else _fetch_partitions(pipeline)
-    with session_for_check(pipeline) as spark:
+    with session_for_check(pipeline) as spark, contextlib.ExitStack() as opened:
         partitions = found if isinstance(found, dict) else None
-        report = check_pipeline(pipeline, spark, partitions=partitions, compares=not known)
+        cluster = None if partitions is None else opened.enter_context(connected(pipeline))
+        report = check_pipeline(pipeline, spark, partitions=partitions, compares=not known, cluster=cluster)
     if isinstance(found, Problem):
         known = (found, *known)
     return replace(report, problems=sorted_problems([*known, *report.problems]))
@@ -85,16 +94,12 @@ def _check(file: str, server: str | None, *, offline: bool) -> "Report":
 
 def _fetch_partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
     """Count the partitions of every topic, or say why that failed: the rest can be checked without."""
-    from penstock.cli.connect.target import check_reachable
-    from penstock.client.blocking.client import BlockingClient
     from penstock.client.connection import Disconnected
     from penstock.client.errors import ClientError
     from penstock.spark.pipeline.core.problems import Problem
-    from penstock.spark.pipeline.run.topics import client_settings
 
     try:
-        check_reachable(pipeline.bootstrap_servers)  # at once, where the client would retry for a minute
-        with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
+        with connected(pipeline) as cluster:
             return {name: len(topic.partitions) for name, topic in cluster.topics().items()}
     except (ClientError, Disconnected, CommandError) as error:
         return Problem(message=f"the topics were not checked: {error}; or leave them out with --offline")

@@ -1,18 +1,12 @@
 """`penstock pipeline plan|reset|history`: what a changed file means for its checkpoints, and the ways out."""
 
 import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import typer
 
 from penstock.cli.errors import CommandError
 from penstock.cli.output import AsJson, print_json, print_result, print_table
-from penstock.cli.pipeline_file import PipelineFile, Server, load_pipeline, pipeline_errors
-
-if TYPE_CHECKING:
-    from penstock.client.blocking.client import BlockingClient
-    from penstock.spark.pipeline.core.model import Pipeline
+from penstock.cli.pipeline_file import PipelineFile, Server, connected, load_pipeline, pipeline_errors
 
 
 def plan(
@@ -47,7 +41,7 @@ def plan(
         from penstock.spark.pipeline.plan.findings import Verdict
 
         pipeline = load_pipeline(file, server)
-        cluster = None if offline else opened.enter_context(_cluster(pipeline))
+        cluster = None if offline else opened.enter_context(connected(pipeline))
         spark = opened.enter_context(session_for_check(pipeline))
         if accept is not None:
             plans.accept(pipeline, spark, accept)
@@ -64,17 +58,6 @@ def plan(
         raise CommandError(
             f"{len(stopped)} of the queries cannot go on as they are: {', '.join(sorted(stopped))}"
         )
-
-
-@contextlib.contextmanager
-def _cluster(pipeline: "Pipeline") -> "Iterator[BlockingClient]":
-    from penstock.cli.connect.target import check_reachable
-    from penstock.client.blocking.client import BlockingClient
-    from penstock.spark.pipeline.run.topics import client_settings
-
-    check_reachable(pipeline.bootstrap_servers)
-    with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
-        yield cluster
 
 
 def reset(
@@ -111,7 +94,7 @@ def reset(
 
         pipeline = load_pipeline(file, server)
         query = resets.query_to_reset(pipeline, output)
-        with _cluster(pipeline) as cluster:
+        with connected(pipeline) as cluster:
             points = resets.starting_points(query, to, cluster)
         rows = [
             (each.source, each.partition.topic, each.partition.partition, each.offset, each.records)
@@ -148,18 +131,16 @@ def history(
     """
     with pipeline_errors():
         pipeline = load_pipeline(file, server)
-        from penstock.client.blocking.client import BlockingClient
         from penstock.spark.pipeline.history.read import read_runs
         from penstock.spark.pipeline.history.record import history_topic
         from penstock.spark.pipeline.history.table import COLUMNS, run_row
-        from penstock.spark.pipeline.run.topics import client_settings
 
         topic = history_topic(pipeline)
         if topic is None:
             raise CommandError(
                 f"pipeline {pipeline.name} keeps no history: {file} says `history_topic: none`"
             )
-        with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
+        with connected(pipeline) as cluster:
             runs = read_runs(cluster, topic, pipeline.name)
     if runs is None:
         raise CommandError(f"there is no topic {topic}: the first run of pipeline {pipeline.name} creates it")

@@ -11,6 +11,7 @@ from penstock.cli.errors import EXIT_FAILED, CommandError, UsageError, one_line
 from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
+    from penstock.client.blocking.client import BlockingClient
     from penstock.spark.pipeline.core.model import Pipeline
 
 # Raised by modules that need Spark, which may not be installed: by their names.
@@ -51,6 +52,18 @@ def load_pipeline(file: str, server: str | None = None) -> "Pipeline":
 
     pipeline = load(file)
     return msgspec.structs.replace(pipeline, bootstrap_servers=server) if server else pipeline
+
+
+@contextlib.contextmanager
+def connected(pipeline: "Pipeline") -> "Iterator[BlockingClient]":
+    """Connect to the brokers of a pipeline; fail at once where the client would retry for a minute."""
+    from penstock.cli.connect.target import check_reachable
+    from penstock.client.blocking.client import BlockingClient
+    from penstock.spark.pipeline.run.topics import client_settings
+
+    check_reachable(pipeline.bootstrap_servers)
+    with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
+        yield cluster
 
 
 @contextlib.contextmanager

@@ -115,6 +115,7 @@ def shop(shared_broker: BrokerProcess, spark: SparkSession, tmp_path: Path) -> C
 UPDATES = "table: {{from: made, topic: {}, mode: update}}"
 
 
+@soak
 def test_another_key_of_an_aggregate_is_refused_until_the_output_is_reset(shop: Changing) -> None:
     out = UPDATES.format(f"{shop.topic}-totals")
     before = shop.sql("SELECT id, sum(amount) AS total FROM orders GROUP BY id", out)

@@ -69,7 +69,7 @@ def test_a_reset_keeps_the_old_checkpoint_and_holds_until_a_batch_is_finished(tm
     (query,) = plan_queries(given)
     aside = reset_query(given, query, "latest")
     assert aside is not None
-    assert os.path.exists(os.path.join(aside, "metadata"))
+    assert os.path.exists(os.path.join(aside, "table", "metadata"))
     assert not (root / "table").exists()
     assert pending_resets(given, [query]) == {"table": "latest"}
 

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 import msgspec
 from pyspark.sql import SparkSession
 
+from penstock.client.blocking.client import BlockingClient
 from penstock.spark.pipeline.check.analysis import Analysis, analyse
 from penstock.spark.pipeline.core.graph import unused_warnings
 from penstock.spark.pipeline.core.model import Pipeline
@@ -39,15 +40,17 @@ def check_pipeline(
     *,
     partitions: Mapping[str, int] | None = None,
     compares: bool = False,
+    cluster: BlockingClient | None = None,
 ) -> Report:
     """Check the pipeline. `partitions` has the topics of the cluster with their partition counts.
 
-    With `compares`, changes since the last run that do not go on are warnings, as of `penstock pipeline plan`.
+    With `compares`, what does not go on since the last run is a warning, as in `penstock pipeline plan`; of topics only
+    with a `cluster`.
     """
     analysis = analyse(spark, pipeline)
     found = [*unused_warnings(pipeline), *stream_problems(pipeline), *analysis.problems]
     if compares and has_checkpoints(pipeline) and not any(not each.is_warning for each in found):
-        changes = make_plan(pipeline, spark, cluster=None)
+        changes = make_plan(pipeline, spark, cluster)
         found += [each.problem for each in changes if each.verdict is not Verdict.GOES_ON]
     if partitions is not None:
         found += topic_problems(pipeline, partitions)

@@ -1,7 +1,7 @@
 """Records the runs of a pipeline in a topic.
 
-Each record is the JSON of a `RunStatus`, under the id of the run as its key: at the begin, when a query changes its
-state or fails, every minute, and at the end. The topic is compacted, so that the last status of each run remains, and
+Each record is the JSON of a `RunStatus`, under the id of the run as its key: at the begin, when a query
+fails, every minute, and at the end. The topic is compacted, so that the last status of each run remains, and
 runs older than `_RETENTION_MS` are removed.
 """
 
@@ -11,7 +11,7 @@ import msgspec
 
 from penstock.spark.pipeline.core.model import NO_HISTORY, Pipeline
 from penstock.spark.pipeline.delivery.outbox import Message
-from penstock.spark.pipeline.progress.status import RunStatus
+from penstock.spark.pipeline.progress.status import FAILED, RunStatus
 
 INTERVAL_MS = 60_000
 _RETENTION_MS = 90 * 24 * 60 * 60 * 1000
@@ -34,7 +34,7 @@ class HistoryRecorder:
         self._queries: object = None
 
     def __call__(self, status: RunStatus) -> None:
-        queries = [(query.name, query.state, query.failures) for query in status.queries]
+        queries = [(query.name, query.state == FAILED, query.failures) for query in status.queries]
         is_due = status.updated_ms - self._recorded_ms >= INTERVAL_MS
         if is_due or queries != self._queries or status.ended_ms is not None:
             self._recorded_ms = status.updated_ms

@@ -18,7 +18,6 @@ from penstock.spark.pipeline.core.positions import starting_problem, time_ms
 from penstock.spark.pipeline.core.queries import PlannedQuery, checkpoint_root, plan_queries, state_directory
 from penstock.spark.pipeline.plan.checkpoints import (
     has_finished_batch,
-    keys_with_checkpoint,
     local_root,
     move_aside,
 )
@@ -95,7 +94,7 @@ def reset_query(pipeline: Pipeline, query: PlannedQuery, to: str) -> str | None:
         )
     resets = {**read_resets(pipeline), query.key: to}
     _write_resets(pipeline, resets)
-    return move_aside(root, query.key) if query.key in keys_with_checkpoint(root) else None
+    return move_aside(root, query.key)
 
 
 def read_resets(pipeline: Pipeline) -> dict[str, str]:
