@@ -1,7 +1,8 @@
 import pytest
 
-from penstock.cli.console import check_certificate, listen_address, needs_login
+from penstock.cli.console import LISTEN_DEFAULT, check_certificate, needs_login
 from penstock.cli.errors import CommandError
+from penstock.cli.options import listen_address
 
 _SASL = {"security.protocol": "SASL_SSL"}
 _USER = {**_SASL, "sasl.username": "ops", "sasl.password": "secret"}
@@ -26,11 +27,11 @@ def test_users_log_in_unless_the_settings_name_one_and_only_this_machine_is_serv
 
 
 def test_an_address_has_a_host_and_a_port() -> None:
-    assert listen_address("127.0.0.1:0") == ("127.0.0.1", 0)
-    assert listen_address("[::1]:9080") == ("::1", 9080)
+    assert listen_address("--listen", "127.0.0.1:0", LISTEN_DEFAULT) == ("127.0.0.1", 0)
+    assert listen_address("--listen", "[::1]:9080", LISTEN_DEFAULT) == ("::1", 9080)
     for wrong in ("9080", "localhost", ":9080", "localhost:web", "localhost:70000"):
         with pytest.raises(CommandError, match="is not an address"):
-            listen_address(wrong)
+            listen_address("--listen", wrong, LISTEN_DEFAULT)
 
 
 def test_the_user_of_a_certificate_is_not_lent_to_others() -> None:

@@ -8,12 +8,12 @@ import typer
 from penstock.cli.connect.settings import read_settings
 from penstock.cli.connect.target import Target, connects
 from penstock.cli.errors import CommandError, UsageError
+from penstock.cli.options import listen_address
 
 if TYPE_CHECKING:
     from penstock.console.app import ConsoleSettings
 
 LISTEN_DEFAULT = "127.0.0.1:9080"
-_PORT_MAX = 65535
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
@@ -55,7 +55,7 @@ def console(
     from penstock.client.aio.security import of_settings
     from penstock.console.app import ConsoleSettings
 
-    host, port = listen_address(listen)
+    host, port = listen_address("--listen", listen, LISTEN_DEFAULT)
     properties = {**read_settings(target.settings), "bootstrap.servers": target.server}
     is_login_needed = needs_login(properties, host)
     check_certificate(properties, host)
@@ -132,10 +132,3 @@ def check_certificate(properties: dict[str, str], host: str) -> None:
             f"anyone who reaches {host} could act as the user of this certificate: listen on 127.0.0.1, or connect to "
             "a SASL listener, where users log in themselves"
         )
-
-
-def listen_address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > _PORT_MAX:
-        raise UsageError(f"--listen {text} is not an address: write HOST:PORT, like {LISTEN_DEFAULT}")
-    return host.removeprefix("[").removesuffix("]"), int(port)

@@ -5,10 +5,22 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from penstock.cli.errors import UsageError
+
 P = ParamSpec("P")
 B = TypeVar("B")
 
 Command = Callable[..., None]
+
+_PORT_MAX = 65535
+
+
+def listen_address(option: str, text: str, example: str) -> tuple[str, int]:
+    """Parse HOST:PORT, where HOST may be an IPv6 address in brackets."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > _PORT_MAX:
+        raise UsageError(f"{option} {text} is not an address: write HOST:PORT, like {example}")
+    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def takes(bundle: type[B]) -> Callable[[Callable[Concatenate[B, P], None]], Command]:

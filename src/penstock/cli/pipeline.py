@@ -9,42 +9,30 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.errors import EXIT_FAILED, CommandError, UsageError, one_line
+from penstock.cli.errors import CommandError, UsageError
+from penstock.cli.options import listen_address
 from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.pipeline_changes import history, plan, reset
+from penstock.cli.pipeline_file import (
+    Master,
+    PipelineFile,
+    Remote,
+    Server,
+    SparkLogs,
+    connected,
+    pipeline_errors,
+)
+from penstock.cli.pipeline_file import load_pipeline as _load
 from penstock.cli.stop_signals import stop_on_signals
-from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.spark.pipeline.check import Report
     from penstock.spark.pipeline.core.model import Pipeline
     from penstock.spark.pipeline.core.problems import Problem
+    from penstock.spark.pipeline.progress.metrics import MetricsAddress
     from penstock.spark.pipeline.progress.status import RunStatus
 
 app = typer.Typer(help="Check, run and watch data pipelines on Spark.", no_args_is_help=True)
-
-# Raised by modules that need Spark, which may not be installed: by their names.
-_EXPECTED_ERRORS = ("AlreadyRunning", "OtherPipelinesState", "SparkDidNotStart", "JavaNotFound")
-
-PipelineFile: str = typer.Argument(metavar="FILE", help="The pipeline: a YAML file, or a Python file.")
-Server: str | None = typer.Option(
-    None,
-    "--bootstrap-server",
-    "-b",
-    metavar="HOST:PORT",
-    show_default="that of the file",
-    help="Connect to this broker of the cluster.",
-)
-Master: str | None = typer.Option(
-    None,
-    "--master",
-    metavar="URL",
-    show_default="spark.master in the file, or local[*]",
-    help="Run on this Spark cluster.",
-)
-Remote: str | None = typer.Option(
-    None, "--remote", metavar="sc://HOST:PORT", help="Run on this Spark Connect server, instead of --master."
-)
-SparkLogs: bool = typer.Option(False, "--spark-logs", help="Print Spark's own log lines.")
 
 
 @app.command()
@@ -82,31 +70,36 @@ def _check(file: str, server: str | None, *, offline: bool) -> "Report":
     from msgspec.structs import replace
 
     from penstock.spark.pipeline.check import check_pipeline, session_for_check
-    from penstock.spark.pipeline.core.problems import PipelineError, Problem
+    from penstock.spark.pipeline.core.problems import PipelineError, Problem, sorted_problems
 
+    known: tuple[Problem, ...] = ()
     try:
         pipeline = _load(file, server)
     except PipelineError as error:
-        print(error)
-        raise CommandError(_count(len(error.problems)) + "; columns and topics were not checked") from None
+        if error.healthy is None:
+            print(error)
+            raise CommandError(
+                _count(len(error.problems)) + "; columns and topics were not checked"
+            ) from None
+        pipeline, known = error.healthy, error.problems
     found = None if offline else _fetch_partitions(pipeline)
-    with session_for_check(pipeline) as spark:
-        report = check_pipeline(pipeline, spark, partitions=found if isinstance(found, dict) else None)
-    return replace(report, problems=(found, *report.problems)) if isinstance(found, Problem) else report
+    with session_for_check(pipeline) as spark, contextlib.ExitStack() as opened:
+        partitions = found if isinstance(found, dict) else None
+        cluster = None if partitions is None else opened.enter_context(connected(pipeline))
+        report = check_pipeline(pipeline, spark, partitions=partitions, compares=not known, cluster=cluster)
+    if isinstance(found, Problem):
+        known = (found, *known)
+    return replace(report, problems=sorted_problems([*known, *report.problems]))
 
 
 def _fetch_partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
     """Count the partitions of every topic, or say why that failed: the rest can be checked without."""
-    from penstock.cli.connect.target import check_reachable
-    from penstock.client.blocking.client import BlockingClient
     from penstock.client.connection import Disconnected
     from penstock.client.errors import ClientError
     from penstock.spark.pipeline.core.problems import Problem
-    from penstock.spark.pipeline.run.topics import client_settings
 
     try:
-        check_reachable(pipeline.bootstrap_servers)  # at once, where the client would retry for a minute
-        with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
+        with connected(pipeline) as cluster:
             return {name: len(topic.partitions) for name, topic in cluster.topics().items()}
     except (ClientError, Disconnected, CommandError) as error:
         return Problem(message=f"the topics were not checked: {error}; or leave them out with --offline")
@@ -114,13 +107,20 @@ def _fetch_partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
 
 def _explain(report: "Report") -> None:
     from penstock.spark.pipeline.check import explain
+    from penstock.spark.pipeline.core.secrets import redact
 
-    print(explain.summary(report.pipeline))
+    print(redact(explain.summary(report.pipeline)))
     print()
-    print_table(explain.PART_COLUMNS, explain.part_rows(report))
+    print_table(explain.PART_COLUMNS, _redacted(explain.part_rows(report)))
     print()
-    print_table(explain.QUERY_COLUMNS, explain.query_rows(report))
+    print_table(explain.QUERY_COLUMNS, _redacted(explain.query_rows(report)))
     print()
+
+
+def _redacted(rows: "list[tuple[object, ...]]") -> list[list[object]]:
+    from penstock.spark.pipeline.core.secrets import redact
+
+    return [[redact(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
 
 
 @app.command()
@@ -133,7 +133,15 @@ def run(
     remote: str | None = Remote,
     spark_logs: bool = SparkLogs,
     metrics_port: int | None = typer.Option(
-        None, "--metrics-port", min=0, max=65535, metavar="N", help="Serve Prometheus metrics on this port."
+        None,
+        "--metrics-port",
+        min=0,
+        max=65535,
+        metavar="N",
+        help="Serve Prometheus metrics on this port of 127.0.0.1.",
+    ),
+    metrics: str | None = typer.Option(
+        None, "--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics at this address."
     ),
     quiet: bool = typer.Option(False, "--quiet", help="Print no progress, only errors."),
 ) -> None:
@@ -146,8 +154,9 @@ def run(
       penstock pipeline run payments.yaml
       penstock pipeline run payments.yaml --once
       penstock pipeline run payments.yaml --master spark://10.0.0.1:7077 \
-        --metrics-port 9400
+        --metrics 0.0.0.0:9400
     """
+    metrics_at = _metrics_address(metrics, metrics_port)
     with pipeline_errors():
         pipeline = _load(file, server)
         with _stop_on_signals() as stopping:
@@ -159,13 +168,27 @@ def run(
                 master=master,
                 remote=remote,
                 show_spark_logs=spark_logs,
-                metrics_port=metrics_port,
+                metrics_address=metrics_at,
                 quiet=quiet,
                 stopping=stopping,
             )
     if result.given_up:
         failures = [f"{query} failed: {reason}" for query, reason in result.given_up.items()]
         raise CommandError("; ".join(failures))
+
+
+def _metrics_address(metrics: str | None, port: int | None) -> "MetricsAddress | None":
+    if metrics is not None and port is not None:
+        raise UsageError("--metrics and --metrics-port say the same: keep one of them")
+    if metrics is None and port is None:
+        return None
+    with pipeline_errors():
+        from penstock.spark.pipeline.progress.metrics import MetricsAddress
+
+        if metrics is None:
+            return MetricsAddress("127.0.0.1", port or 0)
+        return MetricsAddress(*listen_address("--metrics", metrics, "0.0.0.0:9400"))
+    raise AssertionError
 
 
 @contextlib.contextmanager
@@ -253,6 +276,12 @@ def backfill(
     force: bool = typer.Option(
         False, "--force", help="Write the range even if it was backfilled before; earlier rows are kept."
     ),
+    replace: str | None = typer.Option(
+        None,
+        "--replace",
+        metavar="COLUMN",
+        help="Replace the rows of a table whose COLUMN is in the range, in one commit; needs --output.",
+    ),
     server: str | None = Server,
     master: str | None = Master,
     remote: str | None = Remote,
@@ -260,7 +289,8 @@ def backfill(
 ) -> None:
     r"""Run a pipeline over the records of a time range, as a batch.
 
-    The same range is written to an output only once, unless --force is given.
+    The same range is written to an output only once, unless --force is given. With --replace the rows of the range are
+    made anew from all records since its begin, whoever wrote them before.
 
     For example:
 
@@ -268,7 +298,11 @@ def backfill(
         --from 2026-01-01 --to 2026-02-01
       penstock pipeline backfill payments.yaml --output history \
         --from 2026-01-01 --to 2026-02-01
+      penstock pipeline backfill payments.yaml --output history \
+        --from 2026-01-01 --to 2026-02-01 --replace day
     """
+    if replace is not None and (output is None or force or dry_run):
+        raise UsageError("--replace needs --output, and goes neither with --force nor with --dry-run")
     with pipeline_errors():
         pipeline = _load(file, server)
         from penstock.client.blocking.client import BlockingClient
@@ -279,6 +313,17 @@ def backfill(
 
         times = batch.TimeRange(from_ms=time_ms(from_), to_ms=time_ms(to))
         queries = batch.select_queries(pipeline, output)
+        if replace is not None:
+            batch.check_replaceable(queries[0])
+            with (
+                contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster,
+                session_for(
+                    pipeline, master=master, remote=remote, is_short_run=True, show_logs=spark_logs
+                ) as session,
+            ):
+                count = batch.replace(session, pipeline, queries[0], batch.row_range(replace, times), cluster)
+            print(f"{queries[0].name}: {count:,} rows in the range now")
+            return
         with contextlib.closing(BlockingClient(client_settings(pipeline))) as cluster:
             ranges = batch.source_ranges(queries, times, cluster)
         records = [
@@ -298,38 +343,5 @@ def backfill(
         print(f"{result.query}: " + ("was done before, nothing written" if result.was_done else "written"))
 
 
-def _load(file: str, server: str | None = None) -> "Pipeline":
-    import msgspec
-
-    from penstock.spark.pipeline.load import load
-
-    pipeline = load(file)
-    return msgspec.structs.replace(pipeline, bootstrap_servers=server) if server else pipeline
-
-
-@contextlib.contextmanager
-def pipeline_errors() -> Iterator[None]:
-    """Turn errors of a pipeline, its broker or Spark into the error of the command."""
-    try:
-        from penstock.client.connection import Disconnected
-        from penstock.client.errors import ClientError
-        from penstock.spark.pipeline.core.problems import PipelineError
-
-        try:
-            yield
-        except PipelineError as error:
-            print(error, file=sys.stderr)
-            raise typer.Exit(EXIT_FAILED) from None
-        except ValueError as error:
-            raise UsageError(one_line(str(error))) from None
-        except (ClientError, Disconnected) as error:
-            raise CommandError(one_line(str(error))) from None
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("penstock"):
-            raise
-        install = pip_install("spark", "jre")
-        raise CommandError(f"pipelines need {error.name}: install it with `{install}`") from None
-    except Exception as error:
-        if type(error).__name__ in _EXPECTED_ERRORS:
-            raise CommandError(one_line(str(error))) from None
-        raise
+for command in (plan, reset, history):
+    app.command()(command)

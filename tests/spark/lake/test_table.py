@@ -15,7 +15,7 @@ from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import FileLayout
 from penstock.spark.lake.formats import TABLE_FORMATS, open_table
 from penstock.spark.lake.schema import table_schema
-from penstock.spark.lake.table import Batch, Commit, Table
+from penstock.spark.lake.table import Batch, Commit, RowRange, Table
 from tests.spark.lake.support import SCHEMA, ids, prepared, put, read, rows_of, schema_of
 
 HOUR_MS = 3_600_000
@@ -343,3 +343,39 @@ def test_the_layout_of_files_is_that_of_the_table_s_columns(table: Table) -> Non
     layout: FileLayout = table.layout(table_schema(SCHEMA), ("place",))
     assert layout.root == table.path
     assert layout.schema.names == ["id", "place"]
+
+
+TIMED = schema_of(id=pa.int32(), at=pa.timestamp("us", "UTC"), day=pa.date32())
+
+
+def timed(number: int, hour: int | None) -> dict[str, object]:
+    at = None if hour is None else dt.datetime(2026, 1, 1, hour, tzinfo=dt.UTC)
+    return {"id": number, "at": at, "day": None if at is None else at.date()}
+
+
+def hours(column: str, start: int, end: int) -> RowRange:
+    first = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    return RowRange(
+        column=column, start=first + dt.timedelta(hours=start), end=first + dt.timedelta(hours=end)
+    )
+
+
+def test_the_rows_of_a_range_are_replaced_in_one_commit_where_the_format_can(table: Table) -> None:
+    put(table, [timed(1, 1), timed(2, 2), timed(3, 2), timed(4, 3), timed(5, None)], TIMED, batch=("q", 3))
+    new = pa.Table.from_pylist([timed(20, 2)], schema=TIMED)
+    if type(table).__name__ == "ParquetTable":
+        with pytest.raises(TableError, match="only Delta and Iceberg tables can"):
+            table.replace_rows(new, hours("at", 2, 3))
+        return
+    table.replace_rows(new, hours("at", 2, 3))
+    assert ids(table) == [1, 4, 5, 20]
+    assert not put(table, [timed(9, 9)], TIMED, batch=("q", 3))  # the batches of queries stay known
+    table.replace_rows(new.slice(0, 0), hours("day", 0, 24))
+    assert ids(table) == [5]
+    for column, end, says in (
+        ("id", 24, "its type is int32"),
+        ("x", 24, "no such column"),
+        ("day", 25, "midnight"),
+    ):
+        with pytest.raises(TableError, match=says):
+            table.replace_rows(new, hours(column, 0, end))

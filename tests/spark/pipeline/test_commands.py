@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.cli.main import run
+from penstock.spark.pipeline import check
 from penstock.spark.pipeline.progress.status import (
     RUNNING,
     QueryStatus,
@@ -97,6 +98,46 @@ def test_a_second_run_is_refused(
     assert "pipeline shop is running already (process 4711)" in capsys.readouterr().err
 
 
+def test_the_address_of_the_metrics_is_checked_before_anything_starts(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["pipeline", "run", str(file), "--metrics", "9400"]) == 2
+    assert "--metrics 9400 is not an address: write HOST:PORT" in capsys.readouterr().err
+    assert run(["pipeline", "run", str(file), "--metrics", "127.0.0.1:0", "--metrics-port", "1"]) == 2
+    assert "say the same: keep one of them" in capsys.readouterr().err
+
+
+# -- plan and reset
+
+
+def test_an_output_without_a_checkpoint_goes_on_and_can_be_reset(
+    file: Path,
+    shared_broker: BrokerProcess,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    create(shared_broker, topic_of(file))
+    produce(shared_broker, topic_of(file), [1000, 1001, 1002])
+    monkeypatch.setattr(check, "session_for_check", lambda _: contextlib.nullcontext(spark))
+    at = ["-b", shared_broker.bootstrap]
+    assert run(["pipeline", "plan", str(file), *at]) == 0
+    assert (
+        "table: goes on: it has no checkpoint and starts anew: orders from earliest"
+        in capsys.readouterr().out
+    )
+    command = ["pipeline", "reset", str(file), "--output", "table", "--to", "latest", *at]
+    assert run([*command, "--dry-run"]) == 0
+    assert [line.split()[-2:] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        ["2", "0"],
+        ["1", "0"],
+    ]
+    assert run([*command, "--yes"]) == 0
+    assert "shop.table starts at latest with the next run" in capsys.readouterr().out
+    assert run(["pipeline", "reset", str(file), "--output", "tabel", *at]) == 2
+    assert "no output `tabel`: it has table, dead-letters.orders" in capsys.readouterr().err
+
+
 # -- backfill
 
 
@@ -127,6 +168,9 @@ def test_a_range_is_backfilled_once(
     assert len(rows(file)) == 3
     assert run([*command, "--force", "--output", "table"]) == 0
     assert len(rows(file)) == 6
+    capsys.readouterr()
+    assert run([*command, "--output", "table", "--replace", "amount"]) == 1
+    assert "has no time or date in column amount: its type is double" in capsys.readouterr().err
 
 
 def test_a_time_that_is_none_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ class ClusterModel(BlockingClient):
         properties = {"bootstrap.servers": "127.0.0.1:9092", "isolation.level": isolation_level}
         self.settings = ClientSettings.from_properties(properties)
         self.logs = dict(logs)
+        self.topic_ids: dict[str, bytes] = {}  # a broker of Kafka before 2.8 has none
         self.questions = 0
         self.reads_committed_only: list[bool] = []
 
@@ -25,7 +26,7 @@ class ClusterModel(BlockingClient):
         return {
             name: Topic(
                 name=name,
-                topic_id=bytes(16),
+                topic_id=self.topic_ids.get(name, bytes(16)),
                 is_internal=name.startswith("__"),
                 partitions={
                     tp.partition: Partition(index=tp.partition) for tp in self.logs if tp.topic == name

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.client.metadata import TopicPartition
-from penstock.spark.options import Options
+from penstock.spark.options import OptionError, Options
 from penstock.spark.source.batch import batch_ranges
 from penstock.spark.source.plan import DataLoss
 from penstock.spark.source.positions import Positions
@@ -25,7 +25,6 @@ def planned(**given: Any) -> list[tuple[int, int, int]]:
 
 def test_all_records_are_read_by_default() -> None:
     assert planned() == [(0, 2, 10), (1, 0, 20)]
-    assert planned(minPartitions=4) == [(0, 2, 10), (1, 0, 6), (1, 6, 13), (1, 13, 20)]
 
 
 def test_offsets_and_timestamps_bound_it() -> None:
@@ -40,3 +39,11 @@ def test_an_end_beyond_the_log_is_an_error_or_cut() -> None:
     with pytest.raises(DataLoss, match="endingOffsets asks for a-0 up to 11, but it ends at 10"):
         planned(endingOffsets=far)
     assert planned(endingOffsets=far, failOnDataLoss="false") == [(0, 2, 10), (1, 0, 20)]
+
+
+def test_a_start_beyond_the_end_is_an_error_with_either_option() -> None:
+    far = '{"a": {"0": 11, "1": -2}}'
+    for fails in ("true", "false"):
+        with pytest.raises(OptionError, match="startingOffsets: a-0 ends at offset 10, so it cannot be read"):
+            planned(startingOffsets=far, failOnDataLoss=fails)
+    assert planned(startingOffsets='{"a": {"0": 10, "1": -2}}') == [(1, 0, 20)]

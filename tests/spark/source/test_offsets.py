@@ -5,11 +5,13 @@ import pytest
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 from penstock.spark.source.offsets import (
+    StreamOffsets,
     from_json,
     parse_offsets,
     parse_partitions,
     parse_timestamps,
     to_json,
+    topic_id_text,
 )
 
 A0, A1, B10 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 10)
@@ -21,6 +23,15 @@ def test_offsets_survive_their_json_and_come_in_order() -> None:
     assert list(written) == ["a", "b"]
     assert written == {"a": {"0": 2**40, "1": 5}, "b": {"10": 7}}
     assert from_json(written) == offsets
+
+
+def test_the_offsets_of_a_stream_carry_the_ids_of_topics_and_are_read_without_them() -> None:
+    offsets = StreamOffsets(offsets={A0: 3}, topic_ids={"a": topic_id_text(bytes([1]) * 16)})
+    assert offsets.to_json() == {"a": {"0": 3}, "topic ids": {"a": "AQEBAQEBAQEBAQEBAQEBAQ"}}
+    assert StreamOffsets.from_json(offsets.to_json()) == offsets
+    assert StreamOffsets.from_json({"a": {"0": 3}}) == StreamOffsets(offsets={A0: 3})
+    assert StreamOffsets(offsets={A0: 3}).to_json() == {"a": {"0": 3}}
+    assert topic_id_text(bytes(16)) == ""
 
 
 def test_what_a_person_writes_may_say_earliest_and_latest() -> None:

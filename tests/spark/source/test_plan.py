@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.client.metadata import TopicPartition
-from penstock.spark.source.plan import OffsetRange, limit_records, ranges_between, split
+from penstock.spark.source.plan import (
+    TASK_RECORDS,
+    OffsetRange,
+    limit_records,
+    ranges_between,
+    share_tasks,
+    split,
+)
 
 A, B, C = (TopicPartition(topic, 0) for topic in "abc")
 
@@ -96,6 +103,43 @@ def test_split_ranges_cover_exactly_the_same_offsets(
     assert sum(part.size for part in parts) == len(covered)
     if records_max is not None:
         assert all(part.size <= records_max for part in parts)
+
+
+def sizes(tasks: list[tuple[OffsetRange, ...]]) -> list[int]:
+    return sorted(sum(each.size for each in task) for task in tasks)
+
+
+def test_a_thousand_small_partitions_share_a_task_for_each_core() -> None:
+    small = [span(0, 5, str(number)) for number in range(1000)]
+    assert sizes(share_tasks(small, cores=4)) == [1250] * 4
+    assert len(share_tasks(small, cores=4, partitions_min=40)) == 40
+    assert sizes(share_tasks(small, cores=4, records_max=500)) == [500] * 10
+
+
+def test_large_partitions_have_a_task_of_their_own() -> None:
+    large = [span(0, 10 * TASK_RECORDS, str(number)) for number in range(6)]
+    assert share_tasks(large, cores=1) == [(each,) for each in large]
+    mixed = [*large, *(span(0, 1, f"s{number}") for number in range(1000))]
+    assert sizes(share_tasks(mixed, cores=2))[-6:] == [10 * TASK_RECORDS] * 6
+
+
+@given(
+    st.lists(st.integers(1, 100_000), max_size=30),
+    st.integers(1, 8),
+    st.none() | st.integers(1, 20),
+    st.none() | st.integers(1, 50_000),
+)
+def test_tasks_read_every_range_once_and_keep_to_the_limits(
+    raw: list[int], cores: int, partitions_min: int | None, records_max: int | None
+) -> None:
+    limits = {"partitions_min": partitions_min, "records_max": records_max}
+    ranges = split([span(0, size, str(number)) for number, size in enumerate(raw)], **limits)
+    tasks = share_tasks(ranges, cores=cores, **limits)
+    assert sorted(bounds([each for task in tasks for each in task])) == sorted(bounds(ranges))
+    assert len(tasks) >= min(len(ranges), max(cores, partitions_min or 0))
+    assert all(tasks)
+    if records_max is not None:
+        assert sizes(tasks) == [] or sizes(tasks)[-1] <= records_max
 
 
 def test_an_empty_range_has_no_size() -> None:

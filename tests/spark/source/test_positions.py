@@ -36,10 +36,10 @@ def test_partitions_are_those_of_the_topics_that_are_named_matched_or_assigned()
 
 def test_at_the_start_what_was_named_must_exist() -> None:
     with pytest.raises(MissingTopics, match="subscribe: topic nope does not exist"):
-        positions(Topics(names=frozenset({"a", "nope"}))).existing_partitions()
+        positions(Topics(names=frozenset({"a", "nope"}))).existing()
     with pytest.raises(MissingTopics, match="assign: partition a-7 does not exist"):
-        positions(Assigned(partitions=frozenset({TopicPartition("a", 7)}))).existing_partitions()
-    assert positions(Topics(pattern="nope")).existing_partitions() == frozenset()
+        positions(Assigned(partitions=frozenset({TopicPartition("a", 7)}))).existing()
+    assert positions(Topics(pattern="nope")).existing().partitions == frozenset()
 
 
 def test_edges_and_offsets_become_numbers() -> None:

@@ -12,7 +12,14 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tests.spark.source.topics import add_partitions, delete_records, new_topic, produce, transact
+from tests.spark.source.topics import (
+    add_partitions,
+    delete_records,
+    delete_topic,
+    new_topic,
+    produce,
+    transact,
+)
 from tests.support.broker import BrokerProcess
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(240)]
@@ -166,6 +173,35 @@ def test_lost_records_stop_a_stream_or_are_passed_over(
     assert lenient.drain() == ["4"]
 
 
+def test_a_topic_that_was_created_again_stops_a_stream_or_is_read_from_its_beginning(
+    spark: SparkSession, shared_broker: BrokerProcess, tmp_path: Path
+) -> None:
+    bootstrap = shared_broker.bootstrap
+    topic = new_topic(bootstrap)
+    produce(bootstrap, topic, [b"1"])
+    strict = Stream(spark, shared_broker, topic, tmp_path)
+    assert strict.drain() == ["1"]
+    delete_topic(bootstrap, topic)
+    new_topic(bootstrap, name=topic)
+    produce(bootstrap, topic, [b"new 1", b"new 2"])
+    with pytest.raises(
+        StreamingQueryException, match=rf"topic {topic} was deleted and created again .*reset"
+    ):
+        strict.drain()
+    lenient = Stream(spark, shared_broker, topic, tmp_path, failOnDataLoss="false")
+    assert lenient.drain() == ["new 1", "new 2"]
+    assert lenient.drain() == []
+
+
+def test_small_partitions_share_tasks(spark: SparkSession, shared_broker: BrokerProcess) -> None:
+    topic = new_topic(shared_broker.bootstrap, partitions=8)
+    for partition in range(8):
+        produce(shared_broker.bootstrap, topic, [b"%d" % partition] * 3, partition=partition)
+    rows = read(spark, shared_broker, topic, cores="2")
+    assert rows.rdd.getNumPartitions() == 2
+    assert sorted(row.value for row in rows.collect()) == sorted([b"%d" % (n // 3) for n in range(24)])
+
+
 def test_committed_records_alone_are_streamed_when_asked_for(
     spark: SparkSession, shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
@@ -197,4 +233,6 @@ def test_a_running_stream_survives_its_broker_and_meets_new_topics(
     query.processAllAvailable()  # the progress of the last batch is known only now
     progress = query.lastProgress
     assert progress is not None
-    assert json.loads(progress.sources[0].endOffset) == {"logs-a": {"0": 2}, "logs-b": {"0": 1}}
+    end = json.loads(progress.sources[0].endOffset)
+    assert end.pop("topic ids").keys() == {"logs-a", "logs-b"}
+    assert end == {"logs-a": {"0": 2}, "logs-b": {"0": 1}}

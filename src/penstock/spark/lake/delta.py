@@ -84,6 +84,12 @@ class DeltaTable(OptimisticTable):
             commit_properties=_properties(commit),
         )
 
+    def _replace_rows(self, table: Any, rows: pa.Table, column: str, bounds: tuple[str, str]) -> None:
+        first, end = bounds
+        name = f'"{column}"'
+        predicate = f"{name} >= '{first}' AND {name} < '{end}'"
+        deltalake.write_deltalake(table, rows, mode="overwrite", predicate=predicate)
+
     def _adds(self, commit: Commit) -> list[Any]:
         return [_add(file, self._now_ms()) for file in commit.files]
 

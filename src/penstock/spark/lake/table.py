@@ -1,6 +1,7 @@
 """The interface of a table, which every table format implements for the sink, the reader and the command line."""
 
 import contextlib
+import datetime as dt
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from penstock.spark.lake.merge.deleted_keys import NO_STATE, DeletedKeys
 from penstock.spark.lake.merge.merge import Changes, merge_changes
 from penstock.spark.lake.merge.rules import MergeRules, check_rules
 from penstock.spark.lake.partitions import check_partition_columns
-from penstock.spark.lake.schema import SchemaChange, change_for
+from penstock.spark.lake.schema import SchemaChange, change_for, table_schema
 
 _COMMIT_ATTEMPTS_MAX = 20  # a commit that lost against another writer is retried on the new state
 
@@ -74,6 +75,30 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
 
 
+class RowRange(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows whose value of a column is in a range. Null is in none."""
+
+    column: str
+    start: dt.datetime
+    end: dt.datetime  # exclusive
+
+    def bounds(self, schema: pa.Schema, where: str) -> tuple[str, str]:
+        """Return both ends as texts for the type of the column. Raises TableError if it is no time."""
+        kind = schema.field(self.column).type if self.column in schema.names else None
+        if kind is None or not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+            found = "there is no such column" if kind is None else f"its type is {kind}"
+            raise TableError(f"table {where} has no time or date in column {self.column}: {found}")
+        if pa.types.is_date(kind):
+            if self.start.time() != dt.time() or self.end.time() != dt.time():
+                raise TableError(
+                    f"column {self.column} has dates: the range must begin and end at midnight, UTC"
+                )
+            return self.start.date().isoformat(), self.end.date().isoformat()
+        zone: object = getattr(kind, "tz", None)
+        start, end = (each if zone else each.replace(tzinfo=None) for each in (self.start, self.end))
+        return start.isoformat(), end.isoformat()
+
+
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     files_before: int
     files_after: int
@@ -109,6 +134,13 @@ class Table(ABC):
     @abstractmethod
     def commit(self, commit: Commit) -> bool:
         """Do one transaction; return false if the batch was committed before."""
+
+    def replace_rows(self, rows: pa.Table, replaced: RowRange) -> None:  # noqa: ARG002 - some formats can
+        """Delete the rows of the range and add others, in one transaction."""
+        raise TableError(
+            f"table {self.path} cannot replace rows in one commit: only Delta and Iceberg tables can. "
+            f"Write the range to a new table"
+        )
 
     @abstractmethod
     def live_paths(self) -> set[str]:
@@ -272,5 +304,33 @@ class OptimisticTable(Table):
                 yield table
         raise self._conflict_error()
 
+    def replace_rows(self, rows: pa.Table, replaced: RowRange) -> None:
+        for table in self._attempts():
+            state = self._state_of(table)
+            self.plan_write(state, Commit(schema=table_schema(rows.schema)))
+            with contextlib.suppress(self.conflict):
+                self._replace_rows(
+                    table,
+                    _fitted(rows, state.schema),
+                    replaced.column,
+                    replaced.bounds(state.schema, self.path),
+                )
+                return
+
+    @abstractmethod
+    def _replace_rows(self, table: Any, rows: pa.Table, column: str, bounds: tuple[str, str]) -> None:
+        """Commit to the table. Raises `conflict` if another commit was first."""
+
     def _conflict_error(self) -> CommitConflict:
         return CommitConflict(f"table {self.path} was changed by other writers at the same time: try again")
+
+
+def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the rows with the columns of the table; columns that they lack are null."""
+    columns = [
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)

@@ -3,7 +3,14 @@
 from penstock.spark.decode import settings
 from penstock.spark.encode import settings as encoders
 from penstock.spark.pipeline.python.definition import PipelineDefinition, define
-from penstock.spark.pipeline.python.parts import envelope, expect, restart, watermark
+from penstock.spark.pipeline.python.parts import (
+    envelope,
+    expect,
+    lineage,
+    on_failure,
+    restart,
+    watermark,
+)
 
 avro = settings.AvroDecoder
 json = settings.JsonDecoder
@@ -23,6 +30,8 @@ __all__ = [
     "envelope",
     "expect",
     "json",
+    "lineage",
+    "on_failure",
     "protobuf",
     "raw",
     "restart",

@@ -7,8 +7,12 @@ consumer groups are not used, so a backfill may run beside the pipeline.
 A backfill is done once for each output and range; repeated, it writes nothing. A table records the range in the same
 transaction as the rows, topics in `<checkpoints>/backfills.json` (a map of `<output> <from> <to>` to the time of the
 backfill). `again` writes a range again, after a change of the pipeline; earlier rows are not removed.
+
+`replace` makes the rows of a table anew whose value of a column is in the range, whoever wrote them, in one commit. It
+reads all records from the begin on, not only those of the range: a row may come from a record that arrived later.
 """
 
+import datetime as dt
 import json
 import os
 import time
@@ -16,15 +20,20 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient
 from penstock.client.metadata import TopicPartition
-from penstock.events import now_ms
+from penstock.events import TIMESTAMP_MS_MAX, now_ms
 from penstock.spark.lake.disk import Disk
+from penstock.spark.lake.formats import open_table
+from penstock.spark.lake.options import parse_options
+from penstock.spark.lake.table import RowRange
 from penstock.spark.pipeline.compile.frames import compile_frames
 from penstock.spark.pipeline.compile.sources import read_ranges
-from penstock.spark.pipeline.core.model import Pipeline, TopicSource
+from penstock.spark.pipeline.core.model import Pipeline, Sink, TopicSource
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, state_directory
+from penstock.spark.pipeline.outputs import TableTarget
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.run.outputs import frame_of, sink_of
 
@@ -114,6 +123,58 @@ def backfill(
             done.add(key)
         results.append(Backfilled(query=query.name, was_done=was_done))
     return results
+
+
+def replace(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    query: PlannedQuery,
+    where: RowRange,
+    cluster: BlockingClient,
+) -> int:
+    """Replace the rows of the range, and return how many there are now. The rows pass through this process."""
+    sink = check_replaceable(query).sink(pipeline)
+    table = open_table(*_place(sink))
+    state = table.state()
+    if state is None:
+        raise ValueError(
+            f"there is no table at {table.path} yet: run the pipeline, or backfill without --replace"
+        )
+    where.bounds(state.schema, table.path)
+    since = TimeRange(from_ms=round(where.start.timestamp() * 1000), to_ms=TIMESTAMP_MS_MAX)
+    ranges = source_ranges([query], since, cluster)
+    starts = {name: each.start for name, each in ranges.items()}
+    ends = {name: each.end for name, each in ranges.items()}
+    needed = _without_unread_sources(pipeline, ranges)
+    compiled = compile_frames(spark, needed, read_ranges(spark, needed, starts, ends))
+    compiled.raise_problems(pipeline)
+    frame = frame_of(needed, compiled, query)
+    time = F.col(where.column)
+    rows = frame.filter((time >= F.lit(where.start)) & (time < F.lit(where.end))).toArrow()
+    table.replace_rows(rows, where)
+    return rows.num_rows
+
+
+def check_replaceable(query: PlannedQuery) -> TableTarget:
+    """Return the target of the query. A ValueError says why its rows cannot be replaced."""
+    target = None if query.output is None else query.output.target
+    if not isinstance(target, TableTarget):
+        what = f"topic {query.writes_topic}" if query.writes_topic else "a console"
+        raise ValueError(  # noqa: TRY004 - about the user's choice
+            f"{query.name} writes to {what}, where nothing can be replaced: --replace is for tables. Write the "
+            f"range to a new topic instead: give an output with another name and topic, and backfill that"
+        )
+    return target
+
+
+def _place(sink: Sink) -> tuple[str, str | None]:
+    options = parse_options(sink.options)
+    return options.path, options.table_format
+
+
+def row_range(column: str, times: TimeRange) -> RowRange:
+    start, end = (dt.datetime.fromtimestamp(each / 1000, dt.UTC) for each in (times.from_ms, times.to_ms))
+    return RowRange(column=column, start=start, end=end)
 
 
 def _without_unread_sources(pipeline: Pipeline, ranges: Mapping[str, SourceRange]) -> Pipeline:

@@ -1,11 +1,14 @@
 """Offsets of many partitions, and their JSON: {"topic": {"0": 23, "1": -2}}, as Spark's Kafka connector writes it.
 
 In options, -2 means the earliest offset and -1 the latest. In checkpoints all are real offsets: the offset of the next
-record to read.
+record to read. The offsets of a stream also have the ids of its topics, under a name that no topic can have, so that a
+topic that was deleted and created again is noticed: {"topic": {"0": 23}, "topic ids": {"topic": "Kt8…"}}. Checkpoints
+of earlier versions, and brokers of Kafka before 2.8, have no ids.
 """
 
+import base64
 from collections.abc import Mapping
-from typing import TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -15,8 +18,42 @@ from penstock.spark.options import OptionError
 
 Offsets: TypeAlias = Mapping[TopicPartition, int]
 OffsetsJson: TypeAlias = dict[str, dict[str, int]]
+TopicIds: TypeAlias = Mapping[str, str]
 
 T = TypeVar("T")
+
+TOPIC_IDS: Final = "topic ids"
+
+
+class StreamOffsets(msgspec.Struct, frozen=True, kw_only=True):
+    """A position in the stream: the next offset of each partition, and the ids of the topics that are known."""
+
+    offsets: Offsets
+    topic_ids: TopicIds = {}
+
+    def to_json(self) -> dict[str, Any]:
+        """Convert in a fixed order: Spark compares the texts of offsets."""
+        by_topic: dict[str, Any] = dict(to_json(self.offsets))
+        return {**by_topic, TOPIC_IDS: dict(sorted(self.topic_ids.items()))} if self.topic_ids else by_topic
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> "StreamOffsets":
+        by_topic = {name: each for name, each in given.items() if name != TOPIC_IDS}
+        return cls(offsets=from_json(by_topic), topic_ids=given.get(TOPIC_IDS, {}))
+
+    def recreated(self, later: "StreamOffsets") -> set[str]:
+        """Return the topics that have another id at a later position."""
+        return {
+            topic for topic, known in self.topic_ids.items() if later.topic_ids.get(topic, known) != known
+        }
+
+    def without(self, topics: set[str]) -> dict[TopicPartition, int]:
+        return {tp: offset for tp, offset in self.offsets.items() if tp.topic not in topics}
+
+
+def topic_id_text(topic_id: bytes) -> str:
+    """Return the id as Kafka's tools write it; empty if the broker has no ids."""
+    return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode() if any(topic_id) else ""
 
 
 def to_json(offsets: Offsets) -> OffsetsJson:

@@ -1,13 +1,18 @@
 """Limits the records of a batch and splits them into tasks. No I/O except for a log line."""
 
+import heapq
 import itertools
 import logging
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
+
+# A task costs Spark about as much as reading this many records.
+TASK_RECORDS: Final = 20_000
 
 _log = logging.getLogger(__name__)
 
@@ -18,7 +23,8 @@ class DataLoss(Exception):
     def __init__(self, losses: Sequence[str]) -> None:
         super().__init__(
             f"{'; '.join(losses)}. Records may have been lost: by retention, or because a topic was deleted. "
-            f"Set option failOnDataLoss to false to continue without them"
+            f"Set option failOnDataLoss to false to continue without them, or start with a new checkpoint (of a "
+            f"pipeline: `penstock pipeline reset`)"
         )
 
 
@@ -36,6 +42,7 @@ class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
     partition: int
     start: int
     end: int
+    topic_id: str = ""  # the topic that was planned; empty: any of this name
 
     @property
     def tp(self) -> TopicPartition:
@@ -118,7 +125,32 @@ def _cut(whole: OffsetRange, pieces: int) -> list[OffsetRange]:
     """Cut into pieces of nearly the same size, at most one for each record."""
     pieces = min(pieces, whole.size)
     bounds = [whole.start + whole.size * number // pieces for number in range(pieces + 1)]
-    return [
-        OffsetRange(topic=whole.topic, partition=whole.partition, start=start, end=end)
-        for start, end in itertools.pairwise(bounds)
-    ]
+    return [msgspec.structs.replace(whole, start=start, end=end) for start, end in itertools.pairwise(bounds)]
+
+
+def share_tasks(
+    ranges: Sequence[OffsetRange],
+    *,
+    cores: int,
+    partitions_min: int | None = None,
+    records_max: int | None = None,
+) -> list[tuple[OffsetRange, ...]]:
+    """Let small ranges share tasks: at least a task for each core, and for each `TASK_RECORDS` records.
+
+    Like `split`, it keeps to `partitions_min` and `records_max`. Tasks get about the same number of records.
+    """
+    total = sum(each.size for each in ranges)
+    count = max(cores, -(-total // TASK_RECORDS), partitions_min or 0)
+    if len(ranges) <= count:
+        return [(each,) for each in ranges]
+    tasks: list[list[OffsetRange]] = [[] for _ in range(count)]
+    by_size = [(0, number) for number in range(count)]
+    for each in sorted(ranges, key=lambda each: -each.size):
+        size, number = by_size[0]
+        if records_max is not None and size and size + each.size > records_max:
+            tasks.append([each])
+            heapq.heappush(by_size, (each.size, len(tasks) - 1))
+        else:
+            tasks[number].append(each)
+            heapq.heapreplace(by_size, (size + each.size, number))
+    return [tuple(task) for task in tasks]

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient, OffsetAt
 from penstock.client.errors import BrokerError
 from penstock.client.metadata import Topic, TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.spark.options import OptionError
+from penstock.spark.source.offsets import Offsets, TopicIds, topic_id_text
 from penstock.spark.source.spec import (
     Assigned,
     AtOffsets,
@@ -16,6 +18,13 @@ from penstock.spark.source.spec import (
     Position,
     Subscription,
 )
+
+
+class Subscribed(NamedTuple):
+    """The partitions of a subscription that exist, and the ids of their topics."""
+
+    partitions: frozenset[TopicPartition]
+    topic_ids: TopicIds
 
 
 class MissingTopics(Exception):
@@ -29,21 +38,31 @@ class Positions:
         self._cluster = cluster
         self._subscription = subscription
 
-    def partitions(self) -> frozenset[TopicPartition]:
-        """Return the subscribed partitions that exist. A pattern does not match internal topics."""
+    def subscribed(self) -> Subscribed:
+        """Return what exists. A pattern does not match internal topics."""
+        topics = self._topics()
+        partitions = _partitions_of(topics)
         if isinstance(self._subscription, Assigned):
-            names = {tp.topic for tp in self._subscription.partitions}
-            return self._subscription.partitions & _partitions_of(self._cluster.topics(names))
+            partitions &= self._subscription.partitions
+        ids = {name: text for name, topic in topics.items() if (text := topic_id_text(topic.topic_id))}
+        return Subscribed(partitions, ids)
+
+    def _topics(self) -> Mapping[str, Topic]:
+        if isinstance(self._subscription, Assigned):
+            return self._cluster.topics({tp.topic for tp in self._subscription.partitions})
         if self._subscription.pattern is None:
-            return _partitions_of(self._cluster.topics(self._subscription.names))
+            return self._cluster.topics(self._subscription.names)
         pattern = re.compile(self._subscription.pattern)
         every = self._cluster.topics()
-        return _partitions_of(
-            {n: t for n, t in every.items() if pattern.fullmatch(n) and not t.is_internal and not t.error}
-        )
+        return {n: t for n, t in every.items() if pattern.fullmatch(n) and not t.is_internal and not t.error}
 
-    def existing_partitions(self) -> frozenset[TopicPartition]:
-        found = self.partitions()
+    def partitions(self) -> frozenset[TopicPartition]:
+        return self.subscribed().partitions
+
+    def existing(self) -> Subscribed:
+        """Return what exists; raise `MissingTopics` if something that is named does not."""
+        subscribed = self.subscribed()
+        found = subscribed.partitions
         if isinstance(self._subscription, Assigned):
             missing = sorted(map(str, self._subscription.partitions - found))
             option, what = "assign", "partition"
@@ -54,7 +73,7 @@ class Positions:
             raise MissingTopics(
                 f"option {option}: {what} {', '.join(missing)} does not exist. Create it first, or check its name"
             )
-        return found
+        return subscribed
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._list_offsets(dict.fromkeys(partitions, EARLIEST))
@@ -109,6 +128,21 @@ def _partitions_of(topics: Mapping[str, Topic]) -> frozenset[TopicPartition]:
     return frozenset(
         TopicPartition(topic.name, index) for topic in topics.values() for index in topic.partitions
     )
+
+
+def check_start(starting: Position, start: Offsets, end: Offsets) -> None:
+    """Refuse offsets that a person wrote and that are beyond the end, like Spark's connector."""
+    if isinstance(starting, AtOffsets):
+        beyond = [
+            f"{tp} ends at offset {end[tp]}, so it cannot be read from offset {start[tp]}"
+            for tp in sorted(end)
+            if start[tp] > end[tp]
+        ]
+        if beyond:
+            raise OptionError(
+                f"option {starting.option}: {'; '.join(beyond)}. Is it an offset of another topic or cluster, or was "
+                f"the topic deleted and created again? Use -1 for the end, -2 for the beginning"
+            )
 
 
 def _check_all_named(

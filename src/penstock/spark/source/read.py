@@ -22,6 +22,7 @@ from penstock.protocol.messages import fetch
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.wire import Buffer
 from penstock.spark.source.arrow import ArrowDecoder
+from penstock.spark.source.offsets import topic_id_text
 from penstock.spark.source.plan import DataLoss, OffsetRange
 
 # Compaction may have removed all records up to the end. One empty response may have other reasons, such as a quota.
@@ -47,6 +48,10 @@ class _Compacted(Retry):
 
 class _Truncated(Retry):
     """The leader's log ends before the wanted end, which existed before."""
+
+
+class _Recreated(Retry):
+    """The topic has another id than the one that was planned."""
 
 
 class _OutOfRange(Exception):
@@ -82,6 +87,7 @@ def fetch_range(
     while offset < wanted.end:
         try:
             leader = cluster.leader(tp)
+            _check_topic_id(wanted, leader)
             with cluster.connection(leader.address) as connection:
                 for fetched in _pipelined(connection, leader, wanted, offset, cluster.settings):
                     timer.reset()
@@ -91,14 +97,14 @@ def fetch_range(
         except (Retry, Disconnected) as failure:
             cluster.forget_leader(tp)
             empty = empty + 1 if isinstance(failure, _Compacted) else 0
-            absent = absent + 1 if isinstance(failure, UnknownPartition) else 0
+            absent = absent + 1 if isinstance(failure, (UnknownPartition, _Recreated)) else 0
             if empty == _EMPTY_RESPONSES_MAX:
                 return
             try:
                 _retry_or_fail(timer, failure, is_gone=absent == _ABSENT_RESPONSES_MAX)
             except (DataLoss, TimedOut):
                 # A broker that cannot be reached has lost nothing: that is an error with either option.
-                if fails_on_data_loss or not isinstance(failure, (UnknownPartition, _Truncated)):
+                if fails_on_data_loss or not isinstance(failure, (UnknownPartition, _Recreated, _Truncated)):
                     raise
                 _log.warning(
                     "Skipped lost records: %s. partition=%s from_offset=%d to_offset=%d",
@@ -112,6 +118,15 @@ def fetch_range(
             offset = _skip_lost_records(
                 cluster, wanted, offset, failure, fails_on_data_loss=fails_on_data_loss
             )
+
+
+def _check_topic_id(wanted: OffsetRange, leader: Leader) -> None:
+    """Raise `_Recreated` for another topic of the same name; the cached metadata may also be an old one."""
+    found = topic_id_text(leader.topic_id)
+    if wanted.topic_id and found and found != wanted.topic_id:
+        raise _Recreated(
+            f"topic {wanted.topic} was deleted and created again (its id was {wanted.topic_id} and is {found} now)"
+        )
 
 
 def _retry_or_fail(timer: RetryTimer, failure: Exception, *, is_gone: bool) -> None:

@@ -4,7 +4,8 @@ Planning runs in one process on the driver, reading in the workers; a reader is 
 its options.
 """
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -24,8 +25,8 @@ from penstock.client.blocking.clock import SystemBlockingClock
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.arrow import SCHEMA, SCHEMA_WITH_HEADERS
 from penstock.spark.source.batch import batch_ranges
-from penstock.spark.source.offsets import OffsetsJson, from_json, to_json
-from penstock.spark.source.plan import OffsetRange
+from penstock.spark.source.offsets import StreamOffsets
+from penstock.spark.source.plan import OffsetRange, share_tasks, split
 from penstock.spark.source.positions import Positions
 from penstock.spark.source.read import read_range
 from penstock.spark.source.spec import SourceSpec, batch_spec, includes_headers, stream_spec
@@ -49,9 +50,11 @@ def stream_reader(options: Options, schema: StructType) -> DataSourceStreamReade
 
 
 class RangePartition(InputPartition):
-    def __init__(self, offsets: OffsetRange) -> None:
-        super().__init__(offsets)
-        self.offsets = offsets
+    """What one task reads: a part of a partition, or several small partitions."""
+
+    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
+        super().__init__(ranges)
+        self.ranges = ranges
 
 
 class TopicReader(DataSourceReader):
@@ -59,7 +62,7 @@ class TopicReader(DataSourceReader):
         self._spec = spec
 
     def partitions(self) -> list[InputPartition]:
-        return [RangePartition(each) for each in batch_ranges(_positions(self._spec), self._spec)]
+        return _tasks(batch_ranges(_positions(self._spec), self._spec), self._spec)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(self._spec, partition)
@@ -80,8 +83,8 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._planner = StreamPlanner(_positions(self._spec), self._spec, SystemBlockingClock())
         return self._planner
 
-    def initialOffset(self) -> OffsetsJson:  # noqa: N802  Spark's name
-        return to_json(self._plan().initial())
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's name
+        return self._plan().initial().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's name
         if self._spec.trigger_offsets_max is not None:
@@ -90,22 +93,22 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return ReadMinRows(self._spec.trigger_offsets_min)
         return ReadAllAvailable()
 
-    def latestOffset(self, start: Mapping[str, Mapping[str, int]], limit: ReadLimit) -> OffsetsJson:  # noqa: N802  Spark's name
+    def latestOffset(self, start: Mapping[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802  Spark's name
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         takes_all = isinstance(limit, ReadAllAvailable)
-        return to_json(self._plan().latest(from_json(start), records_max=records_max, takes_all=takes_all))
+        begin = StreamOffsets.from_json(start)
+        return self._plan().latest(begin, records_max=records_max, takes_all=takes_all).to_json()
 
-    def reportLatestOffset(self) -> OffsetsJson | None:  # noqa: N802  Spark's name
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802  Spark's name
         known = self._plan().latest_known()
-        return None if known is None else to_json(known)
+        return None if known is None else known.to_json()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's name
         self._plan().stop_at_current_end()
 
-    def partitions(
-        self, start: Mapping[str, Mapping[str, int]], end: Mapping[str, Mapping[str, int]]
-    ) -> list[InputPartition]:
-        return [RangePartition(each) for each in self._plan().ranges(from_json(start), from_json(end))]
+    def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[InputPartition]:
+        ranges = self._plan().ranges(StreamOffsets.from_json(start), StreamOffsets.from_json(end))
+        return _tasks(ranges, self._spec)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(self._spec, partition)
@@ -115,15 +118,22 @@ def _positions(spec: SourceSpec) -> Positions:
     return Positions(shared_client(spec.client), spec.subscription)
 
 
+def _tasks(ranges: Iterable[OffsetRange], spec: SourceSpec) -> list[InputPartition]:
+    limits = {"partitions_min": spec.partitions_min, "records_max": spec.partition_records_max}
+    cores = spec.cores or os.cpu_count() or 1
+    return [RangePartition(each) for each in share_tasks(split(ranges, **limits), cores=cores, **limits)]
+
+
 def _read(spec: SourceSpec, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     if not isinstance(partition, RangePartition):  # Spark's own, when a batch query has nothing to read
-        return iter(())
-    return read_range(
-        shared_client(spec.client),
-        partition.offsets,
-        includes_headers=spec.includes_headers,
-        fails_on_data_loss=spec.fails_on_data_loss,
-    )
+        return
+    for each in partition.ranges:
+        yield from read_range(
+            shared_client(spec.client),
+            each,
+            includes_headers=spec.includes_headers,
+            fails_on_data_loss=spec.fails_on_data_loss,
+        )
 
 
 def _check_schema(options: Options, schema: StructType) -> None:

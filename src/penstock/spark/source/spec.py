@@ -74,6 +74,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True):
     trigger_delay_max_ms: int = 0
     fails_on_data_loss: bool = True
     includes_headers: bool = False
+    cores: int | None = None  # to plan tasks for; None: those of this machine
 
 
 def batch_spec(options: Options) -> SourceSpec:
@@ -125,6 +126,7 @@ def _spec(options: Options, starting: Position) -> SourceSpec:
         trigger_delay_max_ms=_duration_ms(options, "maxTriggerDelay", _TRIGGER_DELAY_DEFAULT),
         fails_on_data_loss=options.boolean("failOnDataLoss", default=True),
         includes_headers=includes_headers(options),
+        cores=options.integer("cores"),
     )
 
 

@@ -51,6 +51,8 @@ BROKEN = [
         step("sql: |", "  SELECT id", "  FRM orders  --#!", "  WHERE x IN (SELECT 1 FROM orders)"),
         "Syntax error at or near",
     ),
+    (step("sql: SELECT id, FROM orders  #!"), "step s: is not valid SQL: [PARSE_SYNTAX_ERROR] Syntax error"),
+    (step("from: orders", "filter: amount >  #!"), "step s: is not valid SQL: "),
     (step("sql: SELECT nofunction(id) FROM orders  #!"), "Cannot resolve routine `nofunction`"),
     (step("sql: SELECT id + at FROM orders  #!"), "id + at"),
     (step("from: orders", "filter: amuont > 0  #!"), "step s: "),

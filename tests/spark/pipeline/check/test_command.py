@@ -101,17 +101,38 @@ def test_without_a_broker_the_rest_is_checked_all_the_same(
     assert run(["pipeline", "check", path, "--offline"]) == 0
 
 
-def test_a_file_that_is_no_pipeline_is_reported_without_spark_and_without_a_broker(
+@pytest.mark.usefixtures("shared_session")
+def test_all_problems_of_a_file_are_shown_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        "pipeline: p\ntriger: 1 s\n"
+        "sources: {a: {topic: a, decode: {json: 'id STRING'}}}\n"
+        "steps:\n"
+        "  - {name: s, from: a, filter: nothing > 0}\n"
+        "  - {name: w, sql: SELECT id FRM a}\n"
+        "  - {name: x, sql: 'SELECT id, FROM a'}\n"
+        "outputs: {o: {from: b, console: true}, p: {from: s, console: true}, q: {from: x, console: true}}\n"
+    )
+    assert run(["pipeline", "check", str(path), "--offline"]) == 1
+    captured = capsys.readouterr()
+    found = [line.removeprefix(str(path)) for line in captured.out.splitlines() if line.startswith(str(path))]
+    expected = [
+        ":2: pipeline file: unknown key `triger`; did you mean `trigger`?",
+        ":5: step s: [UNRESOLVED_COLUMN",
+        ":6: step w: the query is not valid SQL",
+        ":7: step x: is not valid SQL: [PARSE_SYNTAX_ERROR]",
+        ":8: output o reads `b`, which is neither a source nor a step: there are a",
+    ]
+    assert [line for line, part in zip(found, expected, strict=True) if not line.startswith(part)] == []
+    assert captured.err == "penstock: 5 problems found\n"
+
+
+def test_a_file_that_is_no_yaml_is_reported_without_spark_and_without_a_broker(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "p.yaml"
-    path.write_text(
-        "pipeline: p\ntriger: 1 s\nsources: {a: {topic: a}}\noutputs: {o: {from: b, console: true}}\n"
-    )
+    path.write_text("pipeline: [p\n")
     assert run(["pipeline", "check", str(path)]) == 1
     captured = capsys.readouterr()
-    assert captured.out.splitlines() == [
-        f"{path}:2: pipeline file: unknown key `triger`; did you mean `trigger`?",
-        f"{path}:4: output o reads `b`, which is neither a source nor a step: there are a",
-    ]
-    assert captured.err == "penstock: 2 problems found; columns and topics were not checked\n"
+    assert f"{path}:2: is not YAML" in captured.out
+    assert captured.err == "penstock: 1 problem found; columns and topics were not checked\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.spark.pipeline.progress.metrics import MetricsServer, exposition
+from penstock.spark.pipeline.progress.metrics import MetricsAddress, MetricsServer, exposition
 from penstock.spark.pipeline.progress.status import PAUSED, RUNNING, QueryStatus, RunStatus
 
 STATUS = RunStatus(
@@ -53,7 +53,7 @@ def test_each_metric_is_explained_once() -> None:
 
 @pytest.fixture
 def server() -> Iterator[MetricsServer]:
-    result = MetricsServer(0, lambda: STATUS)
+    result = MetricsServer(MetricsAddress("127.0.0.1", 0), lambda: STATUS)
     yield result
     result.close()
 

@@ -78,3 +78,15 @@ def test_the_last_error_stays_known_after_a_restart() -> None:
     monitor.set_state("shop.table", RUNNING)
     (query,) = monitor.statuses(0)
     assert (query.state, query.failures, query.last_error) == (RUNNING, 1, "disk full")
+
+
+def test_lag_is_unknown_from_a_failure_until_the_restarted_query_knows_the_end_again() -> None:
+    monitor = Monitor(["shop.table"])
+    monitor.record_batch(batch(1_000, consumed={"orders": {0: 9}}, latest={"orders": {0: 9}}))
+    monitor.record_failure("shop.table", PAUSED, "disk full")
+    monitor.set_state("shop.table", RUNNING)
+    assert monitor.statuses(2_000)[0].lag_records is None
+    monitor.record_batch(batch(3_000, consumed={"orders": {0: 9}}, latest={}))  # a replay asks for no end
+    assert monitor.statuses(4_000)[0].lag_records is None
+    monitor.record_batch(batch(5_000, consumed={"orders": {0: 12}}, latest={"orders": {0: 40}}))
+    assert monitor.statuses(6_000)[0].lag_records == 28

@@ -3,7 +3,7 @@ import re
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.pipeline.rules.sql_tables import referenced_tables
+from penstock.spark.pipeline.rules.sql_tables import WrongSql, referenced_tables
 
 QUERIES = [
     ("SELECT * FROM orders", ["orders"]),
@@ -58,32 +58,34 @@ QUERIES = [
     ("SELECT * FROM STREAM orders, STREAM(others)", ["orders", "others"]),
     ("SELECT date'2020-01-01', x'1F', 1 AS `a``b` FROM `t``u`", ["t`u"]),
 ]
-# What is no query at all: something must be found, and Spark tells the user what is wrong.
+# What is no query at all, but reads declared names: Spark tells the user what is wrong.
 FRAGMENTS = [
     ("SELECT a FROM t WHERE a IN (SELECT id FROM u) AND", ["t", "u"]),
     ("SELECT a FRM t WHERE a IN (SELECT id FROM u)", ["u"]),
     ("WITH w AS (SELECT 1 FROM t) SELECT a FROM w WHERE", ["t"]),
     ("", []),
-    ("SELECT * FROM", []),
-    ("SELECT * FROM ((( a", ["a"]),
     ("SELECT * FROM a) FROM b", ["a", "b"]),
 ]
+DECLARED = ("a", "b", "t", "u")
 
 
 @pytest.mark.parametrize(("query", "tables"), QUERIES + FRAGMENTS)
 def test_the_tables_that_a_query_reads_are_found_in_its_text(query: str, tables: list[str]) -> None:
-    assert [reference.name for reference in referenced_tables(query)] == tables
+    assert [reference.name for reference in referenced_tables(query, DECLARED)] == tables
 
 
 def test_each_table_comes_with_the_line_where_it_is_first_read() -> None:
     query = "SELECT *\n  FROM orders -- a\n  JOIN /* b\n */ payments ON true\n  JOIN orders o2 ON true"
-    assert [(each.name, each.line) for each in referenced_tables(query)] == [("orders", 1), ("payments", 3)]
+    assert [(each.name, each.line) for each in referenced_tables(query, ())] == [
+        ("orders", 1),
+        ("payments", 3),
+    ]
 
 
 @pytest.mark.parametrize("query", ["SELECT 'it FROM orders", "SELECT * FROM orders /* never closed"])
 def test_a_quote_or_comment_that_is_never_closed_is_refused(query: str) -> None:
     with pytest.raises(ValueError, match="never closed"):
-        referenced_tables(query)
+        referenced_tables(query, ())
 
 
 @pytest.mark.xdist_group("spark")
@@ -93,6 +95,22 @@ def test_sparks_own_parser_finds_the_same_tables(spark: SparkSession) -> None:
         plan = parser.parsePlan(query).toString()
         names = {name.strip() for group in re.findall(r"CTE \[([^\]]*)\]", plan) for name in group.split(",")}
         relations = set(re.findall(r"UnresolvedRelation \[([^\]]*)\]", plan))
-        ours = {each.name.replace(".", ", ").casefold() for each in referenced_tables(query)}
+        ours = {each.name.replace(".", ", ").casefold() for each in referenced_tables(query, ())}
         assert {name.casefold() for name in relations} - ours <= names, query
         assert ours <= {name.casefold() for name in relations}, query
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("SELECT a FRM t", 0),
+        ("SELECT a\n  FRM t", 1),
+        ("SELECT * FROM", 0),
+        ("SELECT a FROM t WHERE a IN (SELECT id FROM u", 0),
+        ("SELECT a FROM nowhere WHERE AND", 0),
+    ],
+)
+def test_wrong_sql_is_called_wrong_sql_and_not_an_unknown_name(query: str, line: int) -> None:
+    with pytest.raises(WrongSql, match="not valid SQL") as caught:
+        referenced_tables(query, ("nothing",))
+    assert caught.value.line == line

@@ -39,6 +39,16 @@ def test_an_output_that_has_reached_its_group_waits_for_its_next_batch() -> None
     assert not in_step(position).is_behind
 
 
+def test_an_output_that_was_reset_to_a_later_place_waits_until_its_group_has_passed_it() -> None:
+    position = new_position(reached={"orders": {0: 50, 1: 0}})
+    assert with_next_batch(position, {"orders": {0: 20, 1: 0}}) == position
+
+    pending = with_next_batch(position, {"orders": {0: 20, 1: 7}}).pending
+    assert pending is not None
+    assert pending.end == {"orders": {0: 50, 1: 7}}
+    assert pending.rows_max == 7
+
+
 def test_the_furthest_of_several_positions_is_taken_in_each_partition() -> None:
     found = furthest([{"a": {0: 3, 1: 9}}, {"a": {0: 5}, "b": {0: 1}}])
     assert found == {"a": {0: 5, 1: 9}, "b": {0: 1}}

@@ -18,6 +18,8 @@ from penstock.spark.dead_letter_format import DeadLetter, read_headers
 from penstock.spark.decode.settings import JsonDecoder
 from penstock.spark.pipeline.core.model import (
     Expectation,
+    Lineage,
+    OnFailure,
     Otherwise,
     Output,
     Pipeline,
@@ -27,6 +29,7 @@ from penstock.spark.pipeline.core.model import (
     TopicSource,
 )
 from penstock.spark.pipeline.core.problems import PipelineError
+from penstock.spark.pipeline.history.read import read_runs
 from penstock.spark.pipeline.outputs import TableTarget, TopicTarget
 from penstock.spark.pipeline.progress.status import (
     DONE,
@@ -38,6 +41,7 @@ from penstock.spark.pipeline.progress.status import (
 )
 from penstock.spark.pipeline.progress.terminal import Display
 from penstock.spark.pipeline.run.runner import RunResult, run
+from tests.spark.source.topics import cluster_of
 from tests.support.broker import BrokerProcess
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
@@ -288,9 +292,22 @@ def test_a_stop_ends_its_query_with_the_reason_and_leaves_the_others_alone(shop:
     )
     shop.produce("orders", [order(1, -1)])
     shop.produce("returns", [order(2)])
+    pipeline = msgspec.structs.replace(
+        pipeline,
+        on_failure=OnFailure(command="tee notified.json"),
+        lineage=Lineage(file="lineage.jsonl"),
+    )
     result = shop.run_once(pipeline)
     assert result.exit_code == 1
     reason = result.given_up[f"{shop.name}.orders"]
+    notified = json.loads((shop.directory / "notified.json").read_text())
+    assert (notified["query"], notified["isPermanent"]) == (f"{shop.name}.orders", True)
+    assert notified["reason"] == reason
+    events = [json.loads(line) for line in (shop.directory / "lineage.jsonl").read_text().splitlines()]
+    ends = {each["job"]["name"]: each["eventType"] for each in events}
+    assert (ends[f"{shop.name}.orders"], ends[f"{shop.name}.returns"]) == ("FAIL", "COMPLETE")
+    (run_status,) = read_runs(cluster_of(shop.bootstrap), f"{shop.name}.runs", shop.name) or []
+    assert (run_status.exit_code, run_status.queries[0].last_error) == (1, reason)
     assert reason.startswith(
         "orders broke the expectation `positive` (line 12): amount > 0; by the record at offset 0"
     )

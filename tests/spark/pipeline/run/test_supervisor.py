@@ -104,7 +104,7 @@ class Scene:
 
 def group(*names: str) -> QueryGroup:
     """A query that writes outputs of these names, and has the name of the first one."""
-    members = tuple(PlannedQuery(key=name, name=name, reads=()) for name in names)
+    members = tuple(PlannedQuery(key=name, name=name, reads=(), input=name) for name in names)
     return QueryGroup(key=names[0], name=names[0], members=members)
 
 

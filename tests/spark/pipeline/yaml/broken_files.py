@@ -63,10 +63,25 @@ BROKEN = [
         "write `bootstrap_servers` at the top",
     ),
     ("pipeline: p  #!\ndead_letter_topic: a b\n" + ORDERS + OUTPUT, "`a b` is not a topic name"),
+    (
+        "pipeline: p\non_failure: {restarts: true}  #!\n" + ORDERS + OUTPUT,
+        "write `url: https://…` or `command",
+    ),
+    (
+        "pipeline: p\non_failure: {url: ftp://a}  #!\n" + ORDERS + OUTPUT,
+        "must begin with http:// or https://",
+    ),
+    ("pipeline: p\nlineage: {}  #!\n" + ORDERS + OUTPUT, "needs exactly one of `file`, `url` or `topic`"),
+    ("pipeline: p\nlineage: {topic: a b}  #!\n" + ORDERS + OUTPUT, "`a b` is not a topic name"),
+    ("pipeline: p  #!\nhistory_topic: a/b\n" + ORDERS + OUTPUT, "history_topic: `a/b` is not a topic name"),
     # -- variables
     (
         TOP + "checkpoints: ${NOWHERE}/x  #!\n" + ORDERS + OUTPUT,
         "the environment variable NOWHERE is not set",
+    ),
+    (
+        source("topic: ${file:/no/such/secret}  #!"),
+        "cannot read the file /no/such/secret for ${file:/no/such",
     ),
     (source("topic: ${1x}  #!"), "`${1x}` is not a variable"),
     # -- sources

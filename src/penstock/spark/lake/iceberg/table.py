@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
 
 from penstock.spark.lake.compaction import Candidate, merge_small_files
@@ -115,6 +116,13 @@ class IcebergTable(OptimisticTable):
             _replace_files(change, table, removed, paths, summary)
         self._write_hint(table)
         self._expire_old_snapshots(table)
+
+    def _replace_rows(self, table: Any, rows: pa.Table, column: str, bounds: tuple[str, str]) -> None:
+        """The deletion and the new rows are two snapshots of one commit."""
+        first, end = bounds
+        with table.transaction() as change:
+            change.overwrite(rows, And(GreaterThanOrEqual(column, first), LessThan(column, end)))
+        self._write_hint(table)
 
     def _expire_old_snapshots(self, table: Any) -> None:
         """Drop old snapshots: every commit rewrites the metadata of all of them, so a stream must not collect them."""

@@ -22,6 +22,7 @@ _SQL_POSITION = re.compile(r"[;(]?\s*line (\d+),? pos(?:ition)? \d+\)?")
 
 
 CLASS_PREFIX = re.compile(r"^\([\w.]+\) ")  # Spark Connect's prefix of a message
+_SYNTAX = "[PARSE_"
 _NOT_FOUND = "Failed to find the data source: penstock"
 _NOT_INSTALLED = (
     "; Penstock must be installed in the Python that Spark runs (PYSPARK_PYTHON), on its server too"
@@ -43,6 +44,8 @@ def report_as(kind: str, name: str, line: int, *, sql_line: int = 0) -> Iterator
         if sql_line and (place := _SQL_POSITION.search(str(error))):
             line = sql_line + int(place[1]) - 1
             message = _SQL_POSITION.sub("", message).rstrip(". ")
+        if _SYNTAX in message:
+            message = f"is not valid SQL: {message}"
         raise CompileError(Problem(message=f"{kind} {name}: {message}", line=line)) from error
     except Exception as error:  # user code may raise anything
         reason = str(error) or type(error).__name__

@@ -16,6 +16,7 @@ from penstock.spark.lake.options import parse_options
 from penstock.spark.lake.reader import TableReader
 from penstock.spark.options import Options
 from penstock.spark.pipeline.compile.frames import ReadSource
+from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, Source, TableSource, TopicSource
 from penstock.spark.pipeline.core.positions import time_ms
 from penstock.spark.pipeline.progress.batch import Offsets
@@ -25,11 +26,12 @@ from penstock.spark.source.spec import stream_spec
 
 def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
     """Read topics as streams, and tables anew in each batch."""
+    cores = _core_options(spark, pipeline)
 
     def read(source: Source) -> DataFrame:
         if isinstance(source, TableSource):
             return read_table_each_batch(spark, pipeline, source)
-        reader = spark.readStream.format(pipeline.source_format)
+        reader = spark.readStream.format(pipeline.source_format).options(**cores)
         return reader.options(**topic_options(pipeline, source)).load()
 
     return read
@@ -38,15 +40,24 @@ def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
 def read_ranges(
     spark: SparkSession, pipeline: Pipeline, starts: Mapping[str, Offsets], ends: Mapping[str, Offsets]
 ) -> ReadSource:
+    cores = _core_options(spark, pipeline)
+
     def read(source: Source) -> DataFrame:
         if isinstance(source, TableSource):
             return read_table(spark, pipeline, source)
-        reader = spark.read.format(pipeline.source_format)
+        reader = spark.read.format(pipeline.source_format).options(**cores)
         return reader.options(
             **range_options(pipeline, source, starts[source.name], ends[source.name])
         ).load()
 
     return read
+
+
+def _core_options(spark: SparkSession, pipeline: Pipeline) -> dict[str, str]:
+    """Let small partitions share tasks until there is one for each core of the cluster."""
+    if pipeline.source_format != "penstock" or is_remote(spark):
+        return {}
+    return {"cores": str(spark.sparkContext.defaultParallelism)}
 
 
 def read_table(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
@@ -85,7 +96,7 @@ def first_offsets(pipeline: Pipeline, source: TopicSource) -> Offsets:
     spec = stream_spec(Options(topic_options(pipeline, source)))
     positions = Positions(shared_client(spec.client), spec.subscription)
     found: Offsets = {}
-    for where, offset in positions.resolve(spec.starting, positions.existing_partitions()).items():
+    for where, offset in positions.resolve(spec.starting, positions.existing().partitions).items():
         found.setdefault(where.topic, {})[where.partition] = offset
     return found
 
@@ -94,7 +105,7 @@ def start_at(pipeline: Pipeline, source: TopicSource, start: Offsets) -> str:
     """Return these offsets as a start of a source; partitions that are new since then are read from their beginning."""
     spec = stream_spec(Options(topic_options(pipeline, source)))
     found: Offsets = {}
-    for where in sorted(Positions(shared_client(spec.client), spec.subscription).existing_partitions()):
+    for where in sorted(Positions(shared_client(spec.client), spec.subscription).existing().partitions):
         offset = start.get(where.topic, {}).get(where.partition, EARLIEST)
         found.setdefault(where.topic, {})[where.partition] = offset
     return json.dumps(found) if found else "earliest"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 import msgspec
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -24,6 +25,7 @@ from penstock.spark.record_columns import RECORD
 
 # View names are unique: Spark Connect resolves a view when its reader runs, not when it is created.
 _view_numbers = itertools.count()
+_RESERVED_WORDS = "spark.sql.ansi.enforceReservedKeywords"
 _ONE_SIDED_JOINS = ("left_semi", "semi", "left_anti", "anti")
 
 
@@ -44,7 +46,12 @@ class Views:
         text = query.strip().rstrip(";")
         if definitions:  # the query may have its own WITH
             text = f"WITH {', '.join(definitions)} SELECT * FROM (\n{text}\n)"  # noqa: S608 - the user's own query
-        return self._spark.sql(text)
+        try:
+            return self._spark.sql(text)
+        except AnalysisException:
+            if not is_remote(self._spark):
+                _check_reserved_words(self._spark, query)
+            raise
 
     def drop(self) -> None:
         """Drop the views, unless frames still need them, as with Spark Connect."""
@@ -53,6 +60,20 @@ class Views:
         for name in self._names:
             self._spark.catalog.dropTempView(name)
         self._names.clear()
+
+
+def _check_reserved_words(spark: SparkSession, query: str) -> None:
+    """Raise ParseException for a text that is SQL only because Spark takes reserved words for names.
+
+    `SELECT id, FROM orders` has no FROM then, but a column of this name, and `id` is an unknown column.
+    """
+    parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - Python has no API for this
+    before = spark.conf.get(_RESERVED_WORDS)
+    spark.conf.set(_RESERVED_WORDS, "true")
+    try:
+        parser.parsePlan(f"\n{query}")  # on the line that it has in `sql`
+    finally:
+        spark.conf.set(_RESERVED_WORDS, before or "false")
 
 
 def is_remote(spark: SparkSession) -> bool:

@@ -285,6 +285,30 @@ class Restart(Part, frozen=True, kw_only=True):
     backoff_ms: int = 1_000
 
 
+class OnFailure(Part, frozen=True, kw_only=True):
+    """The receivers of failures: a webhook (POST, JSON), a command (JSON on its standard input), or both."""
+
+    url: str | None = None
+    headers: dict[str, str] = {}  # of the webhook
+    command: str | None = None
+    restarts: bool = False  # also when a query fails and is restarted
+    timeout_ms: int = 10_000
+
+
+class Lineage(Part, frozen=True, kw_only=True):
+    """The receiver of OpenLineage events: a file, a URL or a topic."""
+
+    file: str | None = None
+    url: str | None = None
+    headers: dict[str, str] = {}  # of the URL
+    topic: str | None = None
+    namespace: str = "penstock"  # of the jobs
+    interval_ms: int = 60_000  # of the events while a query runs
+
+
+NO_HISTORY = "none"
+
+
 class Pipeline(Part, frozen=True, kw_only=True):
     name: str
     bootstrap_servers: str = "127.0.0.1:9092"
@@ -298,6 +322,9 @@ class Pipeline(Part, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     outputs: tuple[Output, ...]
     restart: Restart = Restart()
+    on_failure: OnFailure | None = None
+    history_topic: str = ""  # of the runs; empty: `<name>.runs`; NO_HISTORY: none is kept
+    lineage: Lineage | None = None
     directory: str = "."  # the directory of the file, to which paths are relative
     path: str = ""  # the file itself, for messages
 

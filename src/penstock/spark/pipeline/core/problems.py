@@ -2,9 +2,14 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
+
+from penstock.spark.pipeline.core.secrets import redact
+
+if TYPE_CHECKING:
+    from penstock.spark.pipeline.core.model import Pipeline
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,14 +20,18 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     def text(self, path: str) -> str:
         """`file:line: message`, the form that editors jump to."""
         place = f"{path}:{self.line}" if self.line else path
-        return f"{place}: {'warning: ' if self.is_warning else ''}{self.message}"
+        return f"{place}: {'warning: ' if self.is_warning else ''}{redact(self.message)}"
 
 
 class PipelineError(Exception):
-    """The pipeline file is invalid. The text of the exception lists all problems, one per line."""
+    """The pipeline file is invalid. The text of the exception lists all problems, one per line.
 
-    def __init__(self, path: str, problems: Iterable[Problem]) -> None:
+    `healthy` is the pipeline without the parts that have problems, for more checks.
+    """
+
+    def __init__(self, path: str, problems: Iterable[Problem], healthy: "Pipeline | None" = None) -> None:
         self.path = path
+        self.healthy = healthy
         self.problems = sorted_problems(problems)
         super().__init__("\n".join(problem.text(path) for problem in self.problems))
 

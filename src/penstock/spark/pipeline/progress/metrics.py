@@ -1,10 +1,12 @@
-"""Serves the metrics of a run to Prometheus on the loopback interface."""
+"""Serves the metrics of a run to Prometheus."""
 
+import socket
 import threading
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 
 from penstock.observability.exposition import CONTENT_TYPE, Family, Kind, text
 from penstock.spark.pipeline.progress.status import RUNNING, QueryStatus, RunStatus
@@ -67,10 +69,15 @@ def _family(name: str, kind: Kind, explanation: str) -> Family:
     return Family(name=f"penstock_pipeline_{name}", kind=kind, help=explanation)
 
 
-class MetricsServer:
-    """Serves `GET /metrics` from a dedicated thread; port 0 takes a free port."""
+class MetricsAddress(NamedTuple):
+    host: str
+    port: int  # 0: a free one
 
-    def __init__(self, port: int, status: Callable[[], RunStatus]) -> None:
+
+class MetricsServer:
+    """Serves `GET /metrics` from a dedicated thread. A ValueError says why it cannot listen."""
+
+    def __init__(self, address: MetricsAddress, status: Callable[[], RunStatus]) -> None:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 if self.path.partition("?")[0] != "/metrics":
@@ -86,7 +93,16 @@ class MetricsServer:
             def log_message(self, *_: object) -> None:
                 """Do not log scrapes."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        class Server(ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+
+        try:
+            self._server = Server(address, Handler)
+        except OSError as error:
+            raise ValueError(
+                f"cannot serve metrics at {address.host}:{address.port}: {error.strerror or error}. Choose another "
+                f"address with --metrics"
+            ) from None
         self._server.daemon_threads = True
         self._thread = threading.Thread(
             target=self._server.serve_forever, name="pipeline-metrics", daemon=True

@@ -15,6 +15,7 @@ class _Query:
         self.status = QueryStatus(name=name, state=STARTING)
         self.last: Progress | None = None
         self.lag = LagEstimator()
+        self.is_lag_known = False  # since a failure, until a batch of the restarted query says more
 
 
 class Monitor:
@@ -31,6 +32,7 @@ class Monitor:
             if query is None or (query.last is not None and progress.at_ms <= query.last.at_ms):
                 return False
             query.last = progress
+            query.is_lag_known = progress.lag_records is not None
             query.lag.observe(progress.latest, progress.at_ms)
             query.status = _after_batch(query.status, progress)
             return True
@@ -47,6 +49,7 @@ class Monitor:
     def record_failure(self, name: str, state: str, reason: str) -> None:
         with self._lock:
             query = self._queries[name]
+            query.is_lag_known = False
             failures = query.status.failures + 1
             query.status = replace(query.status, state=state, failures=failures, last_error=reason)
 
@@ -93,7 +96,7 @@ def _after_batch(status: QueryStatus, batch: Progress) -> QueryStatus:
 
 
 def _with_lag(query: _Query, now_ms: int) -> QueryStatus:
-    records = None if query.last is None else query.last.lag_records
+    records = query.last.lag_records if query.last is not None and query.is_lag_known else None
     if query.last is None or records is None:
         return query.status
     seconds = query.lag.seconds_behind(query.last.consumed, now_ms)

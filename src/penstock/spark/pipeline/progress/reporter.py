@@ -1,17 +1,35 @@
 """Publishes the progress of a run once a second: on the terminal, in the status file, as group offsets."""
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.progress.status import RunStatus, write_status
+from penstock.spark.pipeline.progress.status import STARTING, QueryStatus, RunStatus, write_status
 from penstock.spark.pipeline.progress.terminal import Display
 
 _INTERVAL_S = 1.0
+
+Observer = Callable[[RunStatus], None]  # called in the reporter's thread, so it must not block
+
+
+def write_starting(directory: str, pipeline: Pipeline, queries: Iterable[str], now_ms: int) -> None:
+    """Replace the status of the last run before Spark starts: its lag is not the lag of this run."""
+    status = RunStatus(
+        pipeline=pipeline.name,
+        file=pipeline.path,
+        pid=os.getpid(),
+        started_ms=now_ms,
+        updated_ms=now_ms,
+        queries=tuple(QueryStatus(name=name, state=STARTING) for name in queries),
+    )
+    with contextlib.suppress(OSError):  # the reporter will say so
+        write_status(directory, status)
 
 
 @dataclass(kw_only=True)
@@ -25,6 +43,8 @@ class Reporter:
     groups: Mapping[str, str]  # query -> consumer group
     publish: Callable[[Mapping[str, Offsets]], None]
     now_ms: Callable[[], int]
+    observers: Sequence[Observer] = ()
+    run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def __post_init__(self) -> None:
         self._started_ms = self.now_ms()
@@ -44,6 +64,7 @@ class Reporter:
             updated_ms=now_ms,
             ended_ms=None if exit_code is None else now_ms,
             exit_code=exit_code,
+            run_id=self.run_id,
             queries=self.monitor.statuses(now_ms),
         )
 
@@ -60,6 +81,8 @@ class Reporter:
 
     def _report(self, status: RunStatus) -> None:
         self.display.show(status.queries)
+        for observer in self.observers:
+            observer(status)
         consumed = self.monitor.consumed()
         self.publish({self.groups[name]: offsets for name, offsets in consumed.items()})
         try:

@@ -53,6 +53,7 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
     updated_ms: int
     ended_ms: int | None = None
     exit_code: int | None = None
+    run_id: str = ""  # empty: written by an earlier version
     queries: tuple[QueryStatus, ...] = ()
 
 

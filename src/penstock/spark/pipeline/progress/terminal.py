@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
+from penstock.spark.pipeline.core.secrets import redact
 from penstock.spark.pipeline.progress.status import QueryStatus
 
 COLUMNS = (
@@ -93,7 +94,7 @@ class Display:
         """Nothing."""
 
     def print(self, line: str) -> None:
-        print(f"penstock: {line}", file=self._stream, flush=True)
+        print(f"penstock: {redact(line)}", file=self._stream, flush=True)
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -132,7 +133,7 @@ class LiveDisplay(Display):
         self._live.update(_table(queries), refresh=True)
 
     def print(self, line: str) -> None:
-        self._console.print(f"penstock: {line}", markup=False, highlight=False)
+        self._console.print(f"penstock: {redact(line)}", markup=False, highlight=False)
 
     def close(self) -> None:
         self._live.stop()

@@ -78,6 +78,9 @@ def define(
     kafka: Mapping[str, str] | None = None,
     spark: Mapping[str, str] | None = None,
     restart: model.Restart = _RESTART,
+    on_failure: model.OnFailure | None = None,
+    history_topic: str = "",
+    lineage: model.Lineage | None = None,
 ) -> "PipelineDefinition":
     """Begin a pipeline. Its relative paths are relative to the file that calls this."""
     frame: FrameType | None = inspect.currentframe()
@@ -98,6 +101,9 @@ def define(
         sources=(),
         outputs=(),
         restart=restart,
+        on_failure=on_failure,
+        history_topic=history_topic,
+        lineage=lineage,
         directory=os.path.dirname(path) or ".",
         path=path,
     )

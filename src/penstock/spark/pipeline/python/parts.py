@@ -7,7 +7,14 @@ import msgspec
 
 from penstock.spark.decode.settings import EnvelopeDecoder
 from penstock.spark.durations import parse_duration_ms
-from penstock.spark.pipeline.core.model import Expectation, Otherwise, Restart, Watermark
+from penstock.spark.pipeline.core.model import (
+    Expectation,
+    Lineage,
+    OnFailure,
+    Otherwise,
+    Restart,
+    Watermark,
+)
 from penstock.spark.pipeline.core.problems import choice_problems, invalid_choice
 
 _S = TypeVar("_S", bound=msgspec.Struct)
@@ -34,6 +41,33 @@ def watermark(column: str, delay: str) -> Watermark:
 def restart(*, attempts: int = 5, within: str = "10 minutes", backoff: str = "1 second") -> Restart:
     """Limit how often a failed query is restarted."""
     return make_struct(Restart, attempts=attempts, within=within, backoff=backoff)
+
+
+def on_failure(
+    *,
+    url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    command: str | None = None,
+    restarts: bool = False,
+    timeout: str = "10 seconds",
+) -> OnFailure:
+    """Notify a webhook or a command when a query fails permanently, or with `restarts` at every failure."""
+    given = {"url": url, "headers": headers, "command": command, "restarts": restarts, "timeout": timeout}
+    return make_struct(OnFailure, **given)
+
+
+def lineage(
+    *,
+    file: str | None = None,
+    url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    topic: str | None = None,
+    namespace: str = "penstock",
+    interval: str = "1 minute",
+) -> Lineage:
+    """Send OpenLineage events to a file, a URL or a topic."""
+    given = {"file": file, "url": url, "headers": headers, "topic": topic}
+    return make_struct(Lineage, namespace=namespace, interval=interval, **given)
 
 
 def make_struct(kind: type[_S], **given: Any) -> _S:

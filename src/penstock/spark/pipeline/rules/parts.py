@@ -5,6 +5,7 @@ Spark checks columns and their types (`check/`); `rules/streams.py` checks water
 
 import re
 from collections.abc import Collection, Iterator
+from urllib.parse import urlsplit
 
 from penstock.spark.pipeline.core import model
 from penstock.spark.pipeline.core.names import file_name_problem, topic_name_problem, view_name_problem
@@ -51,9 +52,34 @@ def _pipeline_problems(pipeline: model.Pipeline) -> Iterator[Problem]:
             yield error(line, f"bootstrap_servers: `{server.strip()}` is not an address: write HOST:PORT")
     if pipeline.dead_letter_topic and (wrong := topic_name_problem(pipeline.dead_letter_topic)):
         yield error(line, f"dead_letter_topic: {wrong}")
+    if pipeline.history_topic and (wrong := topic_name_problem(pipeline.history_topic)):
+        yield error(line, f"history_topic: {wrong}")
+    if pipeline.on_failure is not None:
+        yield from prefixed("on_failure", _on_failure_problems(pipeline.on_failure))
+    if pipeline.lineage is not None:
+        yield from prefixed("lineage", _lineage_problems(pipeline.lineage))
     for key, reason in _REFUSED_PROPERTIES.items():
         if key in pipeline.kafka:
             yield error(line, f"kafka: `{key}` does not belong here: {reason}")
+
+
+def _on_failure_problems(given: model.OnFailure) -> Iterator[Problem]:
+    if given.url is None and given.command is None:
+        yield error(given.line, "write `url: https://…` or `command: …`")
+    yield from _url_problems(given.url, given.line)
+
+
+def _lineage_problems(given: model.Lineage) -> Iterator[Problem]:
+    if sum(each is not None for each in (given.file, given.url, given.topic)) != 1:
+        yield error(given.line, "needs exactly one of `file`, `url` or `topic`")
+    yield from _url_problems(given.url, given.line)
+    if given.topic is not None and (wrong := topic_name_problem(given.topic)):
+        yield error(given.line, wrong)
+
+
+def _url_problems(url: str | None, line: int) -> Iterator[Problem]:
+    if url is not None and urlsplit(url).scheme not in {"http", "https"}:
+        yield error(line, f"`{url}` is not a URL: it must begin with http:// or https://")
 
 
 def _duplicate_name_problems(pipeline: model.Pipeline) -> Iterator[Problem]:

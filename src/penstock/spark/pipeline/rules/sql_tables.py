@@ -1,10 +1,11 @@
 """Finds the tables that a SQL query reads, without Spark. No I/O.
 
-A query that sqlglot cannot parse yields the names after FROM and JOIN: Spark decides whether the query is valid.
+A query that sqlglot cannot parse yields the names after FROM and JOIN, if all are declared: Spark decides whether the
+query is valid. If they are not, the query is called wrong SQL, and not its names wrong.
 Databricks' dialect is Spark's with `STREAM`, which Spark has had since version 4.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeGuard
 
 import msgspec
@@ -23,22 +24,30 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
-def referenced_tables(query: str) -> list[Reference]:
-    """Return the tables in the order of the text, each once, without those that `WITH` defines.
+class WrongSql(ValueError):
+    """The text is not SQL; `line` is the line in the text (from 0)."""
 
-    Raises ValueError for a text that cannot be tokenized, such as a text with an unclosed quote.
-    """
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def referenced_tables(query: str, declared: Collection[str]) -> list[Reference]:
+    """Return the tables in the order of the text, each once, without those that `WITH` defines. Raises WrongSql."""
     try:
         tokens = sqlglot.tokenize(query, dialect=_DIALECT)
     except TokenError:
-        raise ValueError("the query has a quote or a comment that is never closed") from None
+        raise WrongSql("the query has a quote or a comment that is never closed") from None
     try:
         trees = [
             tree for tree in sqlglot.parse(_with_from(query, tokens), dialect=_DIALECT) if tree is not None
         ]
         scopes = [scope for tree in trees for scope in traverse_scope(tree.transform(_without_stream))]
-    except SqlglotError:
+    except SqlglotError as wrong:
         references = _named_after_from(tokens)
+        known = {name.casefold() for name in declared}
+        if not references or any(each.name.casefold() not in known for each in references):
+            raise _wrong_sql(wrong) from None
     else:
         tables = [table for scope in scopes for table in scope.sources.values() if _is_named(table)]
         references = [
@@ -49,6 +58,15 @@ def referenced_tables(query: str) -> list[Reference]:
     for each in references:
         first.setdefault(each.name.casefold(), each)
     return list(first.values())
+
+
+def _wrong_sql(wrong: SqlglotError) -> WrongSql:
+    (first, *_) = getattr(wrong, "errors", None) or [{}]
+    near = first.get("highlight")
+    where = f" near `{near}`" if near else ""
+    return WrongSql(
+        f"the query is not valid SQL{where}: {first.get('description', wrong)}", first.get("line", 1) - 1
+    )
 
 
 def _named_after_from(tokens: Sequence[Token]) -> list[Reference]:

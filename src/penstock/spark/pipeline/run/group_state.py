@@ -9,15 +9,23 @@ that ends: a new group begins at the furthest of its outputs, and the others cat
 file `continued`, with which it is never read again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
 from penstock.spark.pipeline.core.queries import SHARED_PREFIX, PlannedQuery
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.run.checkpoints import CheckpointFiles, QueryLog
-from penstock.spark.pipeline.run.positions import OwnBatch, Position, furthest, in_step, new_position
+from penstock.spark.pipeline.run.positions import (
+    OwnBatch,
+    Position,
+    furthest,
+    in_step,
+    new_position,
+    refused,
+)
 
 _CONTINUED = "continued"
 _UNKNOWN_POSITION = (
@@ -46,14 +54,14 @@ def check_not_shared(files: CheckpointFiles, planned: PlannedQuery) -> None:
 
 
 class GroupState:
-    """`first_offsets` looks up where the file says that the source starts."""
+    """`first_offsets` looks up where a member starts; given no key, where the file says that the source starts."""
 
     def __init__(
         self,
         files: CheckpointFiles,
         key: str,
         members: Sequence[PlannedQuery],
-        first_offsets: Callable[[], Offsets],
+        first_offsets: Callable[[str], Offsets],
     ) -> None:
         self._files = files
         self._key = key
@@ -105,24 +113,43 @@ class GroupState:
         self.positions = {}
         if self._files.read(self._start_path) is None:
             self._begin(members)
+        self._leave_behind({member.key for member in members})
         for member in members:
             text = self._files.read(self._position_path(member.key))
             if text is not None:
                 self.positions[member.key] = msgspec.json.decode(text, type=Position)
             else:
-                self.save(member.key, self._continued(member) or new_position(reached=self._first_offsets()))
+                self.save(
+                    member.key,
+                    self._continued(member) or new_position(reached=self._first_offsets(member.key)),
+                )
         return self.positions
+
+    def _leave_behind(self, members: Collection[str]) -> None:
+        """Store where outputs are that this run goes on without: they are not in the file any more, or refused."""
+        for name in self._files.names(f"{self._key}/outputs"):
+            output = name.removesuffix(".json")
+            text = None if output in members else self._files.read(self._position_path(output))
+            position = None if text is None else msgspec.json.decode(text, type=Position)
+            if position is not None and not position.is_behind:
+                self.save(output, self._left_behind(position))
+
+    def _left_behind(self, position: Position) -> Position:
+        planned = self._log.last_planned()
+        if planned > self._log.last_finished():  # it may have this batch already, under its identity
+            return refused(position, planned, *self.span(planned))
+        return replace(position, reached=self.end())
 
     def _begin(self, members: Sequence[PlannedQuery]) -> None:
         continued = {member.key: self._continued(member) for member in members}
         known = [position for position in continued.values() if position is not None]
-        start = furthest(_reaches(position) for position in known) if known else self._first_offsets()
+        start = furthest(_reaches(position) for position in known) if known else self._first_offsets("")
         for key, position in continued.items():
-            self.save(key, self._first_position(position, start))
+            self.save(key, self._first_position(key, position, start))
         self._files.write(self._start_path, msgspec.json.encode(start).decode())
 
-    def _first_position(self, continued: Position | None, start: Offsets) -> Position:
-        position = continued or new_position(reached=self._first_offsets())
+    def _first_position(self, key: str, continued: Position | None, start: Offsets) -> Position:
+        position = continued or new_position(reached=self._first_offsets(key))
         is_there = position.pending is None and position.reached == start
         return in_step(position) if is_there else position
 
@@ -141,7 +168,7 @@ class GroupState:
             )
         if planned == finished:
             return new_position(reached=ends[finished][0])
-        start = ends[planned - 1][0] if planned else self._first_offsets()
+        start = ends[planned - 1][0] if planned else self._first_offsets(member.key)
         return new_position(
             pending=OwnBatch(query_id=query_id, batch_id=planned, start=start, end=ends[planned][0])
         )

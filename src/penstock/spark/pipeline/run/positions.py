@@ -4,7 +4,7 @@ An output in step writes each batch of the group under `identity`. If it refuses
 again, with the same identity and the same offsets, and then batches of its own up to where the group is, under the
 identity `catch_up`. When it has reached the start of a batch of the group, it is in step again.
 
-    in step  -> behind    it refused a batch, or it is new in the group
+    in step  -> behind    it refused a batch, it is new in the group, or a run went on without it
     behind   -> behind    it has written a batch of its own (`reached`), or begins one (`pending`)
     behind   -> in step   it has reached the start of the group's batch
 
@@ -70,8 +70,11 @@ def written(position: Position) -> Position:
 
 
 def with_next_batch(position: Position, end: Offsets) -> Position:
-    """Begin the batch from where the output is to `end`, unless it is there."""
-    if position.pending is not None or position.reached is None or position.reached == end:
+    """Begin the batch from where the output is to `end`, unless it is there, or was reset to a later place."""
+    if position.pending is not None or position.reached is None:
+        return position
+    end = furthest([position.reached, end])
+    if position.reached == end:
         return position
     batch = OwnBatch(
         query_id=position.catch_up, batch_id=position.own_batches, start=position.reached, end=end

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from pyspark.sql import SparkSession
@@ -30,20 +30,30 @@ from penstock.spark.pipeline.core.model import Pipeline, StateStep
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
 from penstock.spark.pipeline.core.queries import (
     PlannedQuery,
+    QueryGroup,
     group_queries,
     plan_queries,
     plan_rounds,
     state_directory,
 )
+from penstock.spark.pipeline.plan.plan import refused_queries
+from penstock.spark.pipeline.plan.reset import pending_resets, started_at
 from penstock.spark.pipeline.progress.group_offsets import OffsetPublisher
-from penstock.spark.pipeline.progress.metrics import MetricsServer
+from penstock.spark.pipeline.progress.metrics import MetricsAddress, MetricsServer
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.progress.reporter import Reporter
+from penstock.spark.pipeline.progress.reporter import Reporter, write_starting
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.observers import Observers
 from penstock.spark.pipeline.run.sample import read_samples
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
-from penstock.spark.pipeline.run.supervisor import Supervisor
+from penstock.spark.pipeline.run.supervisor import (
+    CannotStart,
+    OnOutputFailure,
+    RunningQuery,
+    Starter,
+    Supervisor,
+)
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
 
@@ -75,7 +85,7 @@ def run(
     master: str | None = None,
     remote: str | None = None,
     show_spark_logs: bool = False,
-    metrics_port: int | None = None,
+    metrics_address: MetricsAddress | None = None,
     quiet: bool = False,
     display: Display | None = None,
     stopping: threading.Event | None = None,
@@ -91,6 +101,8 @@ def run(
         closing.callback(display.close)
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
         _prepare_topics(pipeline, queries)
+        names = [query.name for query in queries]
+        write_starting(state_directory(pipeline), pipeline, names, now_ms())
         session = spark or closing.enter_context(
             session_for(pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs)
         )
@@ -101,7 +113,7 @@ def run(
             once=once,
             display=display,
             stopping=stopping,
-            metrics_port=metrics_port,
+            metrics_address=metrics_address,
         )
 
 
@@ -146,6 +158,18 @@ def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
     return compiled
 
 
+def _refusing(start: Starter, refused: Mapping[str, str]) -> Starter:
+    """Refuse queries whose state is not that of the file: Spark does not notice every such change."""
+
+    def start_if_state_fits(group: QueryGroup, on_output_failure: OnOutputFailure) -> RunningQuery:
+        for member in group.members:
+            if member.key in refused:
+                raise CannotStart(refused[member.key])
+        return start(group, on_output_failure)
+
+    return start_if_state_fits
+
+
 def _prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
     """Check and create the topics before a JVM is started."""
     cluster = BlockingClient(client_settings(pipeline))
@@ -168,19 +192,26 @@ def _run_in(
     once: bool,
     display: Display,
     stopping: threading.Event,
-    metrics_port: int | None,
+    metrics_address: MetricsAddress | None,
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
     pipeline = with_columns(pipeline, read_samples(spark, pipeline))
     queries = plan_queries(pipeline)
     compiled = compile_streams(spark, pipeline)
+    refused = refused_queries(pipeline, queries, compiled, spark.version)
     sources = {} if is_remote(spark) else sources_to_share(pipeline, queries, compiled)
+    sources = {key: source for key, source in sources.items() if key not in refused}
     groups = group_queries(pipeline, queries, sources)
-    starter = SparkStarter(spark, pipeline, compiled, once=once)
+    resets = pending_resets(pipeline, queries)
+    alone = {group.key for group in groups if not group.shared_source}
+    frames = {
+        key: compile_streams(spark, started_at(pipeline, to)) for key, to in resets.items() if key in alone
+    }
+    starter = SparkStarter(spark, pipeline, compiled, once=once, resets=resets, reset_frames=frames)
     monitor = Monitor(query.name for query in queries)
     supervisor = Supervisor(
-        start=starter,
+        start=_refusing(starter, refused),
         restart=pipeline.restart,
         monitor=monitor,
         report=display.print,
@@ -189,6 +220,7 @@ def _run_in(
         pause=lambda: time.sleep(_POLL_INTERVAL_S),
     )
     starter.on_catch_up = monitor.record_catch_up
+    observers = Observers(pipeline, queries, compiled, display.print)
     publisher = OffsetPublisher(client_settings(pipeline), display.print)
     reporter = Reporter(
         monitor=monitor,
@@ -198,11 +230,14 @@ def _run_in(
         groups={query.name: query.group for query in queries},
         publish=publisher.publish,
         now_ms=now_ms,
+        observers=observers.all,
     )
     listener = ProgressListener(monitor, starter.progress_of)
     spark.streams.addListener(listener)
-    metrics = None if metrics_port is None else MetricsServer(metrics_port, reporter.status)
+    metrics: MetricsServer | None = None
     try:
+        if metrics_address is not None:
+            metrics = MetricsServer(metrics_address, reporter.status)
         if once:
             supervisor.run_once(plan_rounds(groups))
         else:
@@ -213,4 +248,5 @@ def _run_in(
             metrics.close()
         status = reporter.close(1 if supervisor.given_up else 0)
         publisher.close()
+        observers.close()
     return RunResult(status=status, given_up=supervisor.given_up)

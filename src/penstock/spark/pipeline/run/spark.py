@@ -1,7 +1,6 @@
 """Runs planned queries on Spark: implements the supervisor's `Starter` and `RunningQuery`."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,11 +15,12 @@ from penstock.spark.pipeline.compile.errors import short_message
 from penstock.spark.pipeline.compile.frames import Compiled
 from penstock.spark.pipeline.compile.sources import first_offsets, read_streams, start_at
 from penstock.spark.pipeline.compile.steps import is_remote
-from penstock.spark.pipeline.core.model import Pipeline, Sink
+from penstock.spark.pipeline.core.model import Pipeline, Sink, TopicSource
 from penstock.spark.pipeline.core.problems import PipelineError
 from penstock.spark.pipeline.core.queries import PlannedQuery, QueryGroup, checkpoint_root
+from penstock.spark.pipeline.plan.reset import source_started_at
 from penstock.spark.pipeline.progress import batch as progress
-from penstock.spark.pipeline.progress.batch import Progress
+from penstock.spark.pipeline.progress.batch import Offsets, Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.catch_up import CatchUp
 from penstock.spark.pipeline.run.checkpoints import CheckpointFiles
@@ -74,13 +74,28 @@ def running_query(batch: DataFrame) -> OutputIdentity:
 
 
 class SparkStarter:
-    """Starts the queries of a pipeline; all starts use the same frames."""
+    """Starts the queries of a pipeline; all starts use the same frames.
 
-    def __init__(self, spark: SparkSession, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
+    Queries that were reset start where `resets` says, by their keys; those that read by themselves have frames of
+    their own in `reset_frames`.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        compiled: Compiled,
+        *,
+        once: bool,
+        resets: Mapping[str, str] | None = None,
+        reset_frames: Mapping[str, Compiled] | None = None,
+    ) -> None:
         self._spark = spark
         self._pipeline = pipeline
         self._compiled = compiled
         self._once = once
+        self._resets = resets or {}
+        self._reset_frames = reset_frames or {}
         self._checkpoints = checkpoint_root(pipeline)
         self._shared: dict[str, SharedBatches] = {}  # by the name of the query
         self.on_catch_up: Callable[[Progress], None] = lambda _: None
@@ -89,7 +104,7 @@ class SparkStarter:
         if group.shared_source:
             return self._start_shared(group, on_output_failure)
         (planned,) = group.members
-        frame = frame_of(self._pipeline, self._compiled, planned)
+        frame = frame_of(self._pipeline, self._reset_frames.get(planned.key, self._compiled), planned)
         sink, mode = sink_of(self._pipeline, planned)
         writer = frame.writeStream.outputMode(mode)
         if is_remote(self._spark):
@@ -105,7 +120,9 @@ class SparkStarter:
         (source,) = group.reads
         files = CheckpointFiles(self._spark, self._checkpoints)
         try:
-            state = GroupState(files, group.key, group.members, partial(first_offsets, pipeline, source))
+            state = GroupState(
+                files, group.key, group.members, lambda key: self._first_offsets(pipeline, source, key)
+            )
         except PipelineError as error:
             raise CannotStart(str(error)) from None
         if state.is_unfinished:
@@ -120,6 +137,10 @@ class SparkStarter:
         query = self._start(group, decoded.writeStream.foreachBatch(batches))
         catch_up.start_behind()
         return SharedQuery(query, batches, catch_up)
+
+    def _first_offsets(self, pipeline: Pipeline, source: TopicSource, key: str) -> Offsets:
+        to = self._resets.get(key)
+        return first_offsets(pipeline, source if to is None else source_started_at(source, to))
 
     def _start(self, group: QueryGroup, writer: DataStreamWriter) -> StreamingQuery:
         writer = writer.queryName(group.name).option("checkpointLocation", f"{self._checkpoints}/{group.key}")

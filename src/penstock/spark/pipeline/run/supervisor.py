@@ -17,7 +17,7 @@ from penstock.spark.pipeline.core.queries import QueryGroup, Round
 from penstock.spark.pipeline.progress import status
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.run.failures import is_expectation_stop, reason_of
+from penstock.spark.pipeline.run.failures import is_permanent, reason_of
 
 _ROUNDS_MAX = 1_000  # of queries that feed each other; more is a loop
 _FINISH_BATCH_TIMEOUT_MS = 60_000
@@ -159,7 +159,7 @@ class Supervisor:
         query.running = None
         failure = running.failure()
         if failure is not None:
-            self._on_failure(query, failure, is_final=is_expectation_stop(failure))
+            self._on_failure(query, failure, is_final=is_permanent(failure))
         elif may_finish:
             self._set_state(query.group, status.DONE)
         else:  # stopped through Spark, not by this process
@@ -177,7 +177,7 @@ class Supervisor:
     def on_output_failure(self, name: str, text: str) -> int | None:
         """See `OnOutputFailure`."""
         with self._lock:
-            return self._decide_restart(name, [name], text, is_final=is_expectation_stop(text))
+            return self._decide_restart(name, [name], text, is_final=is_permanent(text))
 
     def _on_failure(self, query: _SupervisedQuery, text: str, *, is_final: bool) -> None:
         names = self._outputs_left(query.group)

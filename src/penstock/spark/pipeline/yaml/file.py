@@ -25,7 +25,7 @@ def read_yaml(text: str, path: str, environment: Mapping[str, str]) -> Pipeline:
     """Return the pipeline in the text of the file at `path`; raise PipelineError with all problems."""
     if len(text) > _BYTES_MAX:
         raise PipelineError(path, [error(0, f"is larger than {_BYTES_MAX} bytes: this is no pipeline file")])
-    reading = Reading(environment)
+    reading = Reading(environment, os.path.dirname(path) or ".")
     top = Section(reading, _compose(text, path), "pipeline file")
     if reading.problems and not top.names():
         raise PipelineError(path, reading.problems)

@@ -23,6 +23,7 @@ _MERGE_DEPTH_MAX = 20
 
 class Reading(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
+    directory: str = "."  # of the file, to which the paths of secrets are relative
     problems: list[Problem] = []
 
 
@@ -138,7 +139,7 @@ class Section:
         if is_null(node):
             self.add_problem(f"`{key}` has no value: write one, or remove the key", line_of(node))
             return ""
-        text, wrong = substitute(node.value, self._reading.environment)
+        text, wrong = substitute(node.value, self._reading.environment, self._reading.directory)
         for message in wrong:
             self.add_problem(f"`{key}`: {message}", line_of(node))
         return text

@@ -1,0 +1,1 @@
+"""OpenLineage events of a run: which datasets each output reads and writes (https://openlineage.io)."""
