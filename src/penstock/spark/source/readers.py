@@ -19,15 +19,15 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from penstock.arrow.decoder import SCHEMA, SCHEMA_WITH_HEADERS
+from penstock.arrow.ranges import OffsetRange
+from penstock.arrow.read import read_range
 from penstock.client.blocking.client import shared_client
 from penstock.client.blocking.clock import SystemBlockingClock
 from penstock.spark.options import OptionError, Options
-from penstock.spark.source.arrow import SCHEMA, SCHEMA_WITH_HEADERS
 from penstock.spark.source.batch import batch_ranges
 from penstock.spark.source.offsets import OffsetsJson, from_json, to_json
-from penstock.spark.source.plan import OffsetRange
 from penstock.spark.source.positions import Positions
-from penstock.spark.source.read import read_range
 from penstock.spark.source.spec import SourceSpec, batch_spec, includes_headers, stream_spec
 from penstock.spark.source.stream import StreamPlanner
 
@@ -121,7 +121,7 @@ def _read(spec: SourceSpec, partition: InputPartition) -> Iterator[pa.RecordBatc
     return read_range(
         shared_client(spec.client),
         partition.offsets,
-        includes_headers=spec.includes_headers,
+        schema=SCHEMA_WITH_HEADERS if spec.includes_headers else SCHEMA,
         fails_on_data_loss=spec.fails_on_data_loss,
     )
 

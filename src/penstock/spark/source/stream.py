@@ -10,10 +10,11 @@ both ends in the checkpoint.
 from collections.abc import Mapping
 from typing import Final
 
+from penstock.arrow.ranges import OffsetRange
 from penstock.client.blocking.clock import BlockingClock
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
-from penstock.spark.source.plan import OffsetRange, limit_records, ranges_between, report_losses, split
+from penstock.spark.source.plan import limit_records, ranges_between, report_losses, split
 from penstock.spark.source.positions import Positions
 from penstock.spark.source.spec import SourceSpec, depends_on_time
 

@@ -1,0 +1,163 @@
+"""Rows of a query as a table, CSV, JSON lines, Parquet or an Arrow stream."""
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from typing import IO, Any, Final, Literal, Protocol
+
+import msgspec
+
+from penstock.cli.errors import UsageError
+from penstock.cli.output import print_table
+
+Form = Literal["table", "csv", "json", "parquet", "arrow"]
+TABLE_ROWS_MAX: Final = 10_000
+_BINARY: Final = ("parquet", "arrow")
+
+
+class Writer(Protocol):
+    def write(self, batch: Any) -> None:
+        """Write a record batch of Arrow."""
+
+    def close(self) -> None: ...
+
+
+class TableWriter:
+    """A table shows its widest cells, so it is printed at the end; it keeps a limited number of rows."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self._columns = columns
+        self._rows: list[list[str | None]] = []
+        self._left_out = 0
+
+    def write(self, batch: Any) -> None:
+        room = TABLE_ROWS_MAX - len(self._rows)
+        self._left_out += max(batch.num_rows - room, 0)
+        self._rows += [[cell_text(value) for value in row] for row in _rows(batch.slice(0, max(room, 0)))]
+
+    def close(self) -> None:
+        print_table(self._columns, self._rows)
+        if self._left_out:
+            print(f"and {self._left_out} more rows: print all with --format csv or json", file=sys.stderr)
+
+
+class CsvWriter:
+    def __init__(self, out: IO[bytes], columns: list[str]) -> None:
+        self._out = out
+        self._text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
+        self._csv = csv.writer(self._text, lineterminator="\n")
+        self._csv.writerow(columns)
+
+    def write(self, batch: Any) -> None:
+        self._csv.writerows([cell_text(value) for value in row] for row in _rows(batch))
+
+    def close(self) -> None:
+        self._text.flush()
+        self._text.detach()
+
+
+class JsonWriter:
+    """One object per line. Bytes are text, or base64 in an object if they are not UTF-8."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._encoder = msgspec.json.Encoder(decimal_format="number")
+
+    def write(self, batch: Any) -> None:
+        lines = (self._encoder.encode(json_ready(row)) + b"\n" for row in batch.to_pylist())
+        self._out.write(b"".join(lines))
+        self._out.flush()
+
+    def close(self) -> None:
+        self._out.flush()
+
+
+class ArrowWriter:
+    """`make` opens a writer of Arrow for the schema of the first batch."""
+
+    def __init__(self, make: Callable[[Any], Any], schema: Any) -> None:
+        self._writer = make(schema)
+
+    def write(self, batch: Any) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def open_writer(form: Form, out: IO[bytes], schema: Any) -> Writer:
+    if form == "table":
+        return TableWriter(schema.names)
+    if form == "csv":
+        return CsvWriter(out, schema.names)
+    if form == "json":
+        return JsonWriter(out)
+    if form == "parquet":
+        import pyarrow.parquet
+
+        return ArrowWriter(lambda schema: pyarrow.parquet.ParquetWriter(out, schema), schema)
+    import pyarrow.ipc
+
+    return ArrowWriter(lambda schema: pyarrow.ipc.new_stream(out, schema), schema)
+
+
+def check_form(form: Form, output: str | None, *, follows: bool) -> None:
+    if form in _BINARY and output is None and sys.stdout.isatty():
+        raise UsageError(f"{form} is not for a terminal: write it to a file with -o FILE")
+    if follows and form in ("table", *_BINARY):
+        raise UsageError(f"--format {form} needs all rows, and --follow has no end: use csv or json")
+    if form == "table" and output is not None:
+        raise UsageError("a table is printed: choose --format csv, json, parquet or arrow for -o FILE")
+
+
+def form_of_file(path: str) -> Form | None:
+    """Guess the format from the name of a file."""
+    endings: Mapping[str, Form] = {
+        ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet", ".arrow": "arrow",
+    }  # fmt: skip
+    return endings.get(os.path.splitext(path)[1].lower())
+
+
+def _rows(batch: Any) -> Any:
+    columns = [column.to_pylist() for column in batch.columns]
+    return zip(*columns, strict=True) if columns else ()
+
+
+def cell_text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="milliseconds" if value.microsecond % 1000 == 0 else "auto")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(json_ready(value)).decode()
+    return str(value)
+
+
+def json_ready(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    if isinstance(value, dict):
+        return {str(key): json_ready(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [json_ready(each) for each in value]
+    if isinstance(value, tuple):  # an entry of a map
+        return [json_ready(each) for each in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return value
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return "0x" + value.hex()
