@@ -1,6 +1,6 @@
 """A topic as a dataset of Arrow, which DuckDB scans: it passes the columns that it needs, and a filter.
 
-`_text` is the value as text, null if it is not UTF-8. A format that is decoded here, in Python, adds its columns.
+A format that is decoded here, in Python, adds its columns.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,17 +11,11 @@ import pyarrow.dataset as ds
 
 from penstock.arrow.decoder import SCHEMA_WITH_HEADERS
 from penstock.client.blocking.client import BlockingClient
+from penstock.sql.columns import ERROR, HEADERS, KEY, OFFSET, PARTITION, TEXT, TIMESTAMP, VALUE
 from penstock.sql.pushdown import Filter
 from penstock.sql.scan import ScanStats, scan
 from penstock.sql.snapshot import Snapshot, ranges_for
 from penstock.sql.text import to_text
-
-KEY, PARTITION, OFFSET, TIMESTAMP, HEADERS, VALUE = (
-    "_key", "_partition", "_offset", "_timestamp", "_headers", "_value",
-)  # fmt: skip
-TEXT: Final = "_text"  # of the scan only, not shown
-ERROR: Final = "_error"
-RECORD_COLUMNS: Final = (KEY, PARTITION, OFFSET, TIMESTAMP, HEADERS, VALUE)
 
 _SOURCE: Final[Mapping[str, str]] = {
     KEY: "key",

@@ -45,10 +45,8 @@ def _scan_lines(scan: ScanStats, records_max: int) -> list[str]:
     records = sum(each.size for each in scan.ranges)
     partitions = len({each.partition for each in scan.ranges})
     fetched = f", {scan.bytes_fetched:,} bytes fetched" if scan.bytes_fetched else ""
-    lines = [
-        f"Topic {scan.topic}: {partitions} of {scan.partitions} partition(s), "
-        f"{records:,} of {records_max:,} offset(s){fetched}; columns {', '.join(scan.columns)}"
-    ]
+    where = f"{partitions} of {scan.partitions} partition(s), {records:,} of {records_max:,} offset(s)"
+    lines = [f"Topic {scan.topic}: {where}{fetched}; columns {', '.join(scan.columns)}"]
     lines += [
         f"  partition {each.partition}: offsets {each.start} to {each.end - 1}"
         for each in scan.ranges[:_RANGES_SHOWN]

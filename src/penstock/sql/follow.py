@@ -41,7 +41,11 @@ def _reasons(query: Query) -> Iterator[str]:
         yield "it has a WITH"
     if (tree.get("from_table") or {}).get("type") != "BASE_TABLE":
         yield "it reads no single topic (a join or a subquery)"
-    if tree.get("group_expressions") or tree.get("having") or tree.get("aggregate_handling") == "FORCE_AGGREGATES":
+    if (
+        tree.get("group_expressions")
+        or tree.get("having")
+        or tree.get("aggregate_handling") == "FORCE_AGGREGATES"
+    ):
         yield "it groups records, and a group is never complete (GROUP BY)"
     for name in ("sample", "qualify"):
         if tree.get(name):

@@ -82,7 +82,7 @@ def infer_json(values: Sequence[bytes]) -> tuple[JsonColumn, ...] | None:
     if not objects or len(objects) * 2 <= len(values):
         return None
     columns = columns_of(_structure(objects))
-    if _ENVELOPE <= {each.name for each in columns}:
+    if {each.name for each in columns} >= _ENVELOPE:
         return envelope_columns(next(each.type for each in columns if each.name == "payload"))
     return tuple(_with_time(each, objects) if each.type == "VARCHAR" else each for each in columns)
 

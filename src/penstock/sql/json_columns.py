@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from penstock.sql.dataset import RECORD_COLUMNS, TEXT, VALUE
+from penstock.sql.columns import RECORD_COLUMNS, TEXT, VALUE
 from penstock.sql.names import quoted, text_literal
 
 _FIELDS_MAX: Final = 200  # an object with more is a map: its column has JSON

@@ -4,15 +4,13 @@ DuckDB passes filters and columns to the dataset, which skips files and row grou
 libraries find in the environment.
 """
 
-from typing import Any, Final
+from typing import Any
 
 import pyarrow.dataset as ds
 from pyarrow import fs
 
 from penstock.distribution import pip_install
 from penstock.sql.errors import SqlError
-
-_OPTIONS_HELP: Final = "Delta and Iceberg tables and Parquet files are read"
 
 
 def open_table(path: str) -> Any:
@@ -23,9 +21,7 @@ def open_table(path: str) -> Any:
             return _delta(path)
         if _exists(filesystem, f"{root}/metadata") or path.endswith(".metadata.json"):
             return _iceberg(path, filesystem, root)
-        if not _exists(filesystem, root):
-            raise SqlError(f"there is no table at {path}: {_OPTIONS_HELP}")
-        return ds.dataset(root, filesystem=filesystem, format="parquet", partitioning="hive", exclude_invalid_files=True)
+        return _parquet(path, filesystem, root)
     except ModuleNotFoundError as missing:
         extra = "iceberg" if (missing.name or "").startswith("pyiceberg") else "sql"
         raise SqlError(
@@ -47,6 +43,14 @@ def _filesystem(path: str) -> tuple[Any, str]:
 def _exists(filesystem: Any, path: str) -> bool:
     (info,) = filesystem.get_file_info([path])
     return bool(info.type != fs.FileType.NotFound)
+
+
+def _parquet(path: str, filesystem: Any, root: str) -> Any:
+    if not _exists(filesystem, root):
+        raise SqlError(f"there is no table at {path}: Delta and Iceberg tables and Parquet files are read")
+    return ds.dataset(
+        root, filesystem=filesystem, format="parquet", partitioning="hive", exclude_invalid_files=True
+    )
 
 
 def _delta(path: str) -> Any:

@@ -16,11 +16,20 @@ from pyarrow import fs
 
 Expression = Any  # pyarrow.compute.Expression
 
-_TIMESTAMP: Final = pa.timestamp("us", "UTC")
 _NO_TIME_MS: Final = -1  # of records without a time
 _TIME_MS_MAX: Final = 253_402_300_799_999  # the end of the year 9999
 _FORMAT: Final = ds.ParquetFileFormat()
 _FILES: Final = fs.LocalFileSystem()
+
+
+class _Column(msgspec.Struct, frozen=True):
+    name: str
+    type: Any
+    unit: int  # of the numbers that are searched, in those of the column
+
+
+_OFFSETS: Final = _Column("_offset", pa.int64(), 1)
+_TIMES: Final = _Column("_timestamp", pa.timestamp("us", "UTC"), 1000)
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +50,9 @@ class Filter:
     def __init__(self, expression: Expression | None, schema: pa.Schema) -> None:
         self._expression = expression
         self._schema = schema
-        self._times: dict[int | None, tuple[int, int] | None] = {}  # by partition, if the filter names partitions
+        self._times: dict[
+            int | None, tuple[int, int] | None
+        ] = {}  # by partition, if the filter names partitions
         self.columns = frozenset() if expression is None else _columns_of(expression, schema)
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -54,7 +65,7 @@ class Filter:
             return None
         first, last = start, end - 1
         if "_offset" in self.columns:
-            bounds = self._bounds(here, "_offset", pa.int64(), 1, start, end - 1)
+            bounds = self._bounds(here, _OFFSETS, start, end - 1)
             if bounds is None:
                 return None
             first, last = bounds
@@ -62,9 +73,7 @@ class Filter:
             return Wanted(first=first, last=last)
         key = partition if "_partition" in self.columns else None
         if key not in self._times:
-            self._times[key] = self._bounds(
-                here, "_timestamp", _TIMESTAMP, 1000, _NO_TIME_MS, _TIME_MS_MAX
-            )
+            self._times[key] = self._bounds(here, _TIMES, _NO_TIME_MS, _TIME_MS_MAX)
         times = self._times[key]
         if times is None:
             return None
@@ -84,14 +93,14 @@ class Filter:
         return any(True for _ in files.get_fragments(filter=self._expression))
 
     def _bounds(
-        self, known: Expression, column: str, kind: pa.DataType, unit: int, least: int, most: int
+        self, known: Expression, searched: "_Column", least: int, most: int
     ) -> tuple[int, int] | None:
         """Return the first and the last value between `least` and `most` that can match."""
 
         def limit(value: int) -> Any:
-            return pa.scalar(value * unit, kind)
+            return pa.scalar(value * searched.unit, searched.type)
 
-        field = pc.field(column)
+        field = pc.field(searched.name)
         if not self._may_match(known & (field >= limit(least)) & (field <= limit(most))):
             return None
         first = _smallest(least, most, lambda value: self._may_match(known & (field <= limit(value))))

@@ -57,7 +57,10 @@ def parse_query(text: str) -> Query:
         count = len(statements) or "no"
         raise SqlError(f"{count} statements were given: write one query")
     parsed = json.loads(
-        _parser().cursor().execute("SELECT json_serialize_sql(?)", [body.rstrip().rstrip(";")]).fetchall()[0][0]
+        _parser()
+        .cursor()
+        .execute("SELECT json_serialize_sql(?)", [body.rstrip().rstrip(";")])
+        .fetchall()[0][0]
     )
     if parsed["error"]:
         kind = str(statements[0].type).rpartition(".")[2].upper()
@@ -77,7 +80,8 @@ def parse_query(text: str) -> Query:
         ),
         columns=_columns(nodes),
         lists_tables=any(
-            node.get("show_type") == "SHOW_SPECIAL" and "tables" in str(node.get("table_name")) for node in nodes
+            node.get("show_type") == "SHOW_SPECIAL" and "tables" in str(node.get("table_name"))
+            for node in nodes
         ),
         describes=(tree.get("from_table") or {}).get("show_type") in ("DESCRIBE", "SHOW"),
         tree=tree,

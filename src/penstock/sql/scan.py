@@ -80,7 +80,9 @@ def scan(client: BlockingClient, schema: pa.Schema, stats: ScanStats) -> Iterato
             put(_Failed(error))
 
     count = min(READERS_MAX, len(stats.ranges))
-    readers = [threading.Thread(target=read, name=f"sql-{stats.topic}-{n}", daemon=True) for n in range(count)]
+    readers = [
+        threading.Thread(target=read, name=f"sql-{stats.topic}-{n}", daemon=True) for n in range(count)
+    ]
     for each_reader in readers:
         each_reader.start()
     try:

@@ -1,14 +1,14 @@
 """The schema of a topic's values as a user writes it, such as `json(id BIGINT, amount DOUBLE)`. No I/O.
 
-    json                           columns inferred from a sample
-    json(NAME TYPE, …)             these columns, with types of DuckDB
-    envelope                       the event envelope; the payload's columns are inferred
-    envelope(NAME TYPE, …)         the payload has these columns
-    avro                           Confluent's framing, schemas of a registry
-    avro(FILE)                     the body alone, written with the schema in the file
-    protobuf(FILE, MESSAGE)        a message of a descriptor set; `protobuf(FILE, MESSAGE, bare)` without framing
-    text                           one column `value`
-    raw                            no columns of the value
+json                           columns inferred from a sample
+json(NAME TYPE, …)             these columns, with types of DuckDB
+envelope                       the event envelope; the payload's columns are inferred
+envelope(NAME TYPE, …)         the payload has these columns
+avro                           Confluent's framing, schemas of a registry
+avro(FILE)                     the body alone, written with the schema in the file
+protobuf(FILE, MESSAGE)        a message of a descriptor set; `protobuf(FILE, MESSAGE, bare)` without framing
+text                           one column `value`
+raw                            no columns of the value
 """
 
 import re

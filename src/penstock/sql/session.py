@@ -15,7 +15,8 @@ import msgspec
 import pyarrow as pa
 
 from penstock.client.blocking.client import BlockingClient
-from penstock.sql.dataset import ERROR, OFFSET, PARTITION, TopicDataset
+from penstock.sql.columns import ERROR, OFFSET, PARTITION
+from penstock.sql.dataset import TopicDataset
 from penstock.sql.errors import SqlError, of_duckdb
 from penstock.sql.explain import explain
 from penstock.sql.follow import check_followable
@@ -81,7 +82,8 @@ class Session:
         if query.explains is not None:
             return Result(cursor, query.text, [], relation=explain(cursor, query, datasets))
         if query.describes:
-            return Result(cursor, f"SELECT column_name, column_type FROM ({query.text.rstrip().rstrip(';')})", [])  # noqa: S608
+            text = query.text.rstrip().rstrip(";")
+            return Result(cursor, f"SELECT column_name, column_type FROM ({text})", [])  # noqa: S608
         return Result(cursor, query.text, datasets)
 
     def follow(self, text: str) -> Iterator[Result]:
@@ -165,14 +167,16 @@ class Session:
         cursor.register(raw, dataset)
         select = found.view(raw, query)
         if self.settings.fails_on_error:
-            where = f"{text_literal(f'{dataset.snapshot.topic}-')} || {PARTITION} || ' at offset ' || {OFFSET}"
+            where = (
+                f"{text_literal(f'{dataset.snapshot.topic}-')} || {PARTITION} || ' at offset ' || {OFFSET}"
+            )
             failure = f"error('record of ' || {where} || ': ' || {ERROR})"
             select = f"SELECT * FROM ({select}) WHERE CASE WHEN {ERROR} IS NULL THEN true ELSE {failure} END"  # noqa: S608
         cursor.execute(f"CREATE TEMP VIEW {quoted(name)} AS {select}").fetchall()
 
     def _list_tables(self) -> Result:
         names = self.topics.names()
-        rows = [(name, "topic", count) for name, count in names.items()]
+        rows: list[tuple[str, str, int | None]] = [(name, "topic", count) for name, count in names.items()]
         rows += [(name, "lake", None) for name in self.settings.tables]
         found = pa.table(
             {

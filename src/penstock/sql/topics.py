@@ -7,7 +7,8 @@ import duckdb
 import msgspec
 
 from penstock.client.blocking.client import BlockingClient
-from penstock.sql.dataset import ERROR, RECORD_COLUMNS, TEXT, VALUE, Decoding, TopicDataset
+from penstock.sql.columns import ERROR, RECORD_COLUMNS, TEXT, VALUE
+from penstock.sql.dataset import Decoding, TopicDataset
 from penstock.sql.errors import SqlError
 from penstock.sql.infer import Sample, envelope_columns, infer_json, infer_payload, take_sample
 from penstock.sql.json_columns import JsonColumn, json_view
@@ -15,6 +16,7 @@ from penstock.sql.names import quoted
 from penstock.sql.query import Query
 from penstock.sql.schema import TopicSchema
 from penstock.sql.snapshot import Snapshot, take_snapshot
+
 
 class TopicFormat(msgspec.Struct, frozen=True, kw_only=True):
     """How the values of a topic become columns. `label` says it in a word."""
@@ -33,7 +35,9 @@ class TopicFormat(msgspec.Struct, frozen=True, kw_only=True):
             return f"SELECT {', '.join(names)} FROM {quoted(raw)}"  # noqa: S608
         if self.label == "text":
             error = f"CASE WHEN {TEXT} IS NULL AND {VALUE} IS NOT NULL THEN 'invalid UTF-8' END"
-            return f"SELECT {TEXT} AS value, {', '.join(RECORD_COLUMNS)}, {error} AS {ERROR} FROM {quoted(raw)}"  # noqa: S608
+            return (
+                f"SELECT {TEXT} AS value, {', '.join(RECORD_COLUMNS)}, {error} AS {ERROR} FROM {quoted(raw)}"  # noqa: S608
+            )
         return f"SELECT {', '.join(RECORD_COLUMNS)}, NULL::VARCHAR AS {ERROR} FROM {quoted(raw)}"  # noqa: S608
 
 
@@ -77,9 +81,7 @@ class Topics:
         found = self.format_of(snapshot)
         if after is not None:
             snapshot = snapshot.after(after)
-        dataset = TopicDataset(
-            self._client, snapshot, key_is_text=found.key_is_text, decoding=found.decoding
-        )
+        dataset = TopicDataset(self._client, snapshot, key_is_text=found.key_is_text, decoding=found.decoding)
         return dataset, found
 
     def format_of(self, snapshot: Snapshot) -> TopicFormat:
@@ -150,4 +152,3 @@ def quoted_if_needed(name: str) -> str:
 
 def _is_envelope(columns: Sequence[JsonColumn]) -> bool:
     return {"eventId", "eventType"} <= {each.name for each in columns}
-

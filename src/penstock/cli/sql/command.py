@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
@@ -27,7 +27,9 @@ def sql(
     form: Form | None = typer.Option(
         None, "--format", show_default="table, or by the name of the file", help="Print rows in this format."
     ),
-    output: str | None = typer.Option(None, "--output", "-o", metavar="FILE", help="Write rows to this file."),
+    output: str | None = typer.Option(
+        None, "--output", "-o", metavar="FILE", help="Write rows to this file."
+    ),
     follow: bool = typer.Option(
         False, "--follow", help="Wait for new records; for filters and projections of one topic."
     ),
@@ -73,7 +75,14 @@ def sql(
     check_form(chosen, output, follows=follow)
     if query is None and (follow or output):
         raise UsageError("--follow and -o need a query")
-    with _session(target, schemas, tables, registry, memory_limit, fail, time_order) as session:
+    settings = {
+        "registry_url": registry,
+        "tables": _named(tables),
+        "memory_limit": memory_limit,
+        "fails_on_error": fail,
+        "is_time_ordered": time_order,
+    }
+    with _session(target, schemas, settings) as session:
         if query is None:
             from penstock.cli.sql.prompt import run_prompt
 
@@ -134,34 +143,20 @@ def _open_output(path: str | None) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _session(
-    target: Target,
-    schemas: list[str],
-    tables: list[str],
-    registry: str | None,
-    memory_limit: str,
-    fails_on_error: bool,
-    is_time_ordered: bool,
-) -> Iterator["Session"]:
+def _session(target: Target, schemas: list[str], settings: Mapping[str, Any]) -> Iterator["Session"]:
     try:
         from penstock import sql as package
         from penstock.cli.sql.schemas import read_schemas
     except ModuleNotFoundError as missing:
-        raise CommandError(f"SQL needs the package {missing.name}: install it with `{pip_install('sql')}`") from None
+        install = pip_install("sql")
+        raise CommandError(f"SQL needs the package {missing.name}: install it with `{install}`") from None
     from penstock.client.errors import ClientError, SettingsError
 
     check_reachable(target.server)
-    named = dict(_pair(each, "--table") for each in tables)
+    properties = {"default.api.timeout.ms": _DEADLINE_MS, **read_settings(target.settings)}
     try:
         with package.connect(
-            target.server,
-            properties={"default.api.timeout.ms": _DEADLINE_MS, **read_settings(target.settings)},
-            schemas=read_schemas(schemas),
-            registry_url=registry,
-            tables=named,
-            memory_limit=memory_limit,
-            fails_on_error=fails_on_error,
-            is_time_ordered=is_time_ordered,
+            target.server, properties=properties, schemas=read_schemas(schemas), **settings
         ) as session:
             yield session
     except SettingsError as error:
@@ -170,8 +165,9 @@ def _session(
         raise CommandError(one_line(str(error))) from None
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
-    name, separator, value = text.partition("=")
-    if not separator or not name:
-        raise UsageError(f"{option} {text!r}: write NAME=PATH")
-    return name, value
+def _named(tables: list[str]) -> dict[str, str]:
+    pairs = [each.partition("=") for each in tables]
+    for name, separator, path in pairs:
+        if not (name and separator and path):
+            raise UsageError(f"--table {name!r}: write NAME=PATH")
+    return {name: path for name, _, path in pairs}

@@ -4,9 +4,10 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time
-from typing import IO, Any, Final, Literal, Protocol
+from io import IOBase
+from typing import IO, Any, Final, Literal, Protocol, cast
 
 import msgspec
 
@@ -76,10 +77,10 @@ class JsonWriter:
 
 
 class ArrowWriter:
-    """`make` opens a writer of Arrow for the schema of the first batch."""
+    """`writer` is one of Arrow's."""
 
-    def __init__(self, make: Callable[[Any], Any], schema: Any) -> None:
-        self._writer = make(schema)
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
 
     def write(self, batch: Any) -> None:
         self._writer.write_batch(batch)
@@ -98,10 +99,10 @@ def open_writer(form: Form, out: IO[bytes], schema: Any) -> Writer:
     if form == "parquet":
         import pyarrow.parquet
 
-        return ArrowWriter(lambda schema: pyarrow.parquet.ParquetWriter(out, schema), schema)
+        return ArrowWriter(pyarrow.parquet.ParquetWriter(out, schema))
     import pyarrow.ipc
 
-    return ArrowWriter(lambda schema: pyarrow.ipc.new_stream(out, schema), schema)
+    return ArrowWriter(pyarrow.ipc.new_stream(cast("IOBase", out), schema))
 
 
 def check_form(form: Form, output: str | None, *, follows: bool) -> None:

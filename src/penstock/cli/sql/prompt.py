@@ -24,7 +24,9 @@ _KEYWORDS: Final = (
 )  # fmt: skip
 
 
-def run_prompt(session: "Session", form: Form, *, shows_stats: bool, read: Callable[[str], str] = input) -> None:
+def run_prompt(
+    session: "Session", form: Form, *, shows_stats: bool, read: Callable[[str], str] = input
+) -> None:
     """Read queries until the end of the input. An error is printed, and the prompt goes on."""
     completer = Completer(session)
     with _history():
