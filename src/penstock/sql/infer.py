@@ -19,6 +19,7 @@ from penstock.sql.text import is_text
 
 SAMPLE_RECORDS: Final = 1000
 _PARTITIONS_MAX: Final = 16
+_INT64_MAX: Final = 2**63 - 1
 _ENVELOPE: Final = frozenset({"eventId", "eventType", "timestamp", "payload"})
 _ENVELOPE_COLUMNS: Final = (
     JsonColumn("eventId", "VARCHAR"),
@@ -84,7 +85,7 @@ def infer_json(values: Sequence[bytes]) -> tuple[JsonColumn, ...] | None:
     columns = columns_of(_structure(objects))
     if {each.name for each in columns} >= _ENVELOPE:
         return envelope_columns(next(each.type for each in columns if each.name == "payload"))
-    return tuple(_with_time(each, objects) if each.type == "VARCHAR" else each for each in columns)
+    return tuple(_refined(each, objects) for each in columns)
 
 
 def envelope_columns(payload_type: str) -> tuple[JsonColumn, ...]:
@@ -105,7 +106,13 @@ def _structure(objects: Sequence[dict[str, Any]]) -> Any:
         return json.loads(found[0][0])
 
 
-def _with_time(column: JsonColumn, objects: Sequence[dict[str, Any]]) -> JsonColumn:
+def _refined(column: JsonColumn, objects: Sequence[dict[str, Any]]) -> JsonColumn:
+    """Recognize times among texts, and integers that are too large."""
+    if column.type == "BIGINT":
+        is_large = any(isinstance(n := each.get(column.name), int) and n > _INT64_MAX for each in objects)
+        return JsonColumn(column.name, "HUGEINT") if is_large else column
+    if column.type != "VARCHAR":
+        return column
     texts = [text for each in objects if isinstance(text := each.get(column.name), str)]
     for kind, pattern in _TIMES:
         if texts and all(pattern.fullmatch(text) for text in texts):

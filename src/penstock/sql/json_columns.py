@@ -17,7 +17,8 @@ _JSON: Final = "JSON"
 _INTEGERS: Final = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 )
-_INFERRED: Final = {"NULL": _JSON, "UBIGINT": "BIGINT"}  # numbers of a sample may have no sign by chance
+# Numbers of a sample may have no sign by chance.
+_INFERRED: Final = {"NULL": _JSON, "UBIGINT": "BIGINT", "HUGEINT": "BIGINT"}
 EPOCH_MS: Final = "EPOCH_MS"  # TIMESTAMP WITH TIME ZONE, written as milliseconds since 1970 or as text
 _EXTRACTED: Final = "__fields"
 
@@ -94,7 +95,10 @@ def _value(column: JsonColumn, text: str) -> str:
 
 
 def _error(columns: Sequence[JsonColumn]) -> str:
-    """Return the reason why a value does not fit; null for one that does, and for a null value."""
+    """Return the reason why a value does not fit; null for one that does, and for a null value.
+
+    DuckDB may evaluate a part before the WHEN in front of it, hence TRY.
+    """
     checks = [_check(each) for each in columns if each.type not in (_JSON, "VARCHAR")]
     mismatches = (
         f"nullif(array_to_string(list_filter([{', '.join(checks)}], lambda x: x IS NOT NULL), '; '), '')"
@@ -104,17 +108,18 @@ def _error(columns: Sequence[JsonColumn]) -> str:
     return (
         f"CASE WHEN {VALUE} IS NULL THEN NULL WHEN {TEXT} IS NULL THEN 'invalid UTF-8' "
         f"WHEN NOT json_valid({TEXT}) THEN 'not JSON: ' || left({TEXT}, 40) "
-        f"WHEN json_type({TEXT}) <> 'OBJECT' THEN 'expected an object, found ' || lower(json_type({TEXT})) "
+        f"WHEN TRY(json_type({TEXT})) <> 'OBJECT' "
+        f"THEN 'expected an object, found ' || lower(TRY(json_type({TEXT}))) "
         f"ELSE {mismatches} END"
     )
 
 
 def _check(column: JsonColumn) -> str:
     path = text_literal(column.path)
-    value = _value(column, f"json_extract_string({TEXT}, {path})")
+    value = _value(column, f"TRY(json_extract_string({TEXT}, {path}))")
     kind = "time" if column.type == EPOCH_MS else column.type
     return (
-        f"CASE WHEN {value} IS NULL AND json_type({TEXT}, {path}) <> 'NULL' THEN "
+        f"CASE WHEN {value} IS NULL AND TRY(json_type({TEXT}, {path})) <> 'NULL' THEN "
         f"{text_literal(f'{column.name}: expected {kind}, found ')} || "
-        f"left(json_extract({TEXT}, {path})::VARCHAR, 40) END"
+        f"left(TRY(json_extract({TEXT}, {path}))::VARCHAR, 40) END"
     )

@@ -101,10 +101,14 @@ class Filter:
             return pa.scalar(value * searched.unit, searched.type)
 
         field = pc.field(searched.name)
-        if not self._may_match(known & (field >= limit(least)) & (field <= limit(most))):
+
+        def may_match(low: int, high: int) -> bool:
+            return self._may_match(known & (field >= limit(low)) & (field <= limit(high)))
+
+        if not may_match(least, most):
             return None
-        first = _smallest(least, most, lambda value: self._may_match(known & (field <= limit(value))))
-        last = -_smallest(-most, -first, lambda value: self._may_match(known & (field >= limit(-value))))
+        first = _smallest(least, most, lambda value: may_match(least, value))
+        last = -_smallest(-most, -first, lambda value: may_match(-value, most))
         return first, last
 
 

@@ -141,7 +141,10 @@ class Session:
                 raise SqlError(f"tables by path are not available here: {name}", query.position(table))
             path = name
         if path is not None and len(table.path) == 1:
-            cursor.register(name, open_table(path))
+            try:
+                cursor.register(name, open_table(path))
+            except SqlError as error:
+                raise SqlError(str(error), query.position(table)) from error
             return None
         if _is_catalog(table.path):
             return None
