@@ -20,7 +20,8 @@ def rows(columns: tuple[JsonColumn, ...], *values: bytes | None, read: tuple[str
     with duckdb.connect() as connection:
         connection.register("raw", pa.table(raw))
         view = json_view("raw", columns, read)
-        return connection.execute(f"SELECT {names}, _error FROM ({view})").fetchall()
+        found: list[Any] = connection.execute(f"SELECT {names}, _error FROM ({view})").fetchall()
+        return found
 
 
 @pytest.mark.parametrize("read", [(), ("a", "b", "c")])

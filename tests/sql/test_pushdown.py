@@ -11,10 +11,10 @@ from penstock.sql.pushdown import Filter, Wanted
 
 SCHEMA = pa.schema(
     [
-        ("_partition", pa.int32()),
-        ("_offset", pa.int64()),
-        ("_timestamp", pa.timestamp("us", "UTC")),
-        ("_text", pa.string()),
+        pa.field("_partition", pa.int32()),
+        pa.field("_offset", pa.int64()),
+        pa.field("_timestamp", pa.timestamp("us", "UTC")),
+        pa.field("_text", pa.string()),
     ]
 )
 PARTITION, OFFSET, TIMESTAMP, TEXT = (pc.field(name) for name in SCHEMA.names)
