@@ -9,14 +9,13 @@ import pytest
 
 from penstock.sql.pushdown import Filter, Wanted
 
-SCHEMA = pa.schema(
-    [
-        pa.field("_partition", pa.int32()),
-        pa.field("_offset", pa.int64()),
-        pa.field("_timestamp", pa.timestamp("us", "UTC")),
-        pa.field("_text", pa.string()),
-    ]
-)
+FIELDS: Any = [
+    pa.field("_partition", pa.int32()),
+    pa.field("_offset", pa.int64()),
+    pa.field("_timestamp", pa.timestamp("us", "UTC")),
+    pa.field("_text", pa.string()),
+]
+SCHEMA = pa.schema(FIELDS)
 PARTITION, OFFSET, TIMESTAMP, TEXT = (pc.field(name) for name in SCHEMA.names)
 
 

@@ -3,19 +3,20 @@
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping
-from typing import IO, TYPE_CHECKING, Any
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import typer
 
 from penstock.cli.connect.settings import read_settings
 from penstock.cli.connect.target import Target, check_reachable, connects
 from penstock.cli.errors import CommandError, UsageError, one_line
-from penstock.cli.sql.formats import Form, check_form, form_of_file, open_writer
 from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.sql import Result, Session
 
+Form = Literal["table", "csv", "json", "parquet", "arrow"]
 _DEADLINE_MS = "15000"
 
 
@@ -71,6 +72,9 @@ def sql(
       penstock sql "SHOW TABLES"
       penstock sql "DESCRIBE orders"
     """
+    _check_installed()
+    from penstock.cli.sql.formats import check_form, form_of_file
+
     chosen: Form = form or (form_of_file(output) if output else None) or ("json" if follow else "table")
     check_form(chosen, output, follows=follow)
     if query is None and (follow or output):
@@ -98,12 +102,14 @@ def sql(
 
 
 def print_result(result: "Result", form: Form, out: IO[bytes], *, shows_stats: bool) -> None:
+    from penstock.cli.sql.formats import make_writer
+
     with contextlib.closing(result):
         if result.columns == ["explain"] and form == "table":
             for (line,) in result.fetchall():
                 print(line)
             return
-        with contextlib.closing(open_writer(form, out, result.schema)) as writer:
+        with contextlib.closing(make_writer(form, out, result.schema)) as writer:
             for batch in result.batches():
                 writer.write(batch)
         if shows_stats:
@@ -120,10 +126,12 @@ def stats_text(result: "Result") -> str:
 
 
 def _follow(session: "Session", query: str, form: Form, out: IO[bytes]) -> None:
+    from penstock.cli.sql.formats import make_writer
+
     writer: Any = None
     for result in session.follow(query):
         if writer is None:
-            writer = open_writer(form, out, result.schema)
+            writer = make_writer(form, out, result.schema)
         for batch in result.batches():
             writer.write(batch)
         out.flush()
@@ -144,12 +152,8 @@ def _open_output(path: str | None) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _session(target: Target, schemas: list[str], settings: Mapping[str, Any]) -> Iterator["Session"]:
-    try:
-        from penstock import sql as package
-        from penstock.cli.sql.schemas import read_schemas
-    except ModuleNotFoundError as missing:
-        install = pip_install("sql")
-        raise CommandError(f"SQL needs the package {missing.name}: install it with `{install}`") from None
+    from penstock import sql as package
+    from penstock.cli.sql.schemas import read_schemas
     from penstock.client.errors import ClientError, SettingsError
 
     check_reachable(target.server)
@@ -163,6 +167,14 @@ def _session(target: Target, schemas: list[str], settings: Mapping[str, Any]) ->
         raise UsageError(one_line(str(error))) from None
     except (package.SqlError, ClientError) as error:
         raise CommandError(one_line(str(error))) from None
+
+
+def _check_installed() -> None:
+    try:
+        import_module("penstock.sql")
+    except ModuleNotFoundError as missing:
+        install = pip_install("sql")
+        raise CommandError(f"SQL needs the package {missing.name}: install it with `{install}`") from None
 
 
 def _named(tables: list[str]) -> dict[str, str]:

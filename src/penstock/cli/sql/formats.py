@@ -1,29 +1,17 @@
-"""Rows of a query as a table, CSV, JSON lines, Parquet or an Arrow stream."""
+"""Formats of `penstock sql`: a table for people, and those of files."""
 
-import csv
-import io
 import os
 import sys
 from collections.abc import Mapping
-from datetime import date, datetime, time
-from io import IOBase
-from typing import IO, Any, Final, Literal, Protocol, cast
-
-import msgspec
+from typing import IO, Any, Final
 
 from penstock.cli.errors import UsageError
 from penstock.cli.output import print_table
+from penstock.cli.sql.command import Form
+from penstock.sql.writers import Writer, cell_text, open_writer, rows_of
 
-Form = Literal["table", "csv", "json", "parquet", "arrow"]
 TABLE_ROWS_MAX: Final = 10_000
 _BINARY: Final = ("parquet", "arrow")
-
-
-class Writer(Protocol):
-    def write(self, batch: Any) -> None:
-        """Write a record batch of Arrow."""
-
-    def close(self) -> None: ...
 
 
 class TableWriter:
@@ -37,7 +25,7 @@ class TableWriter:
     def write(self, batch: Any) -> None:
         room = TABLE_ROWS_MAX - len(self._rows)
         self._left_out += max(batch.num_rows - room, 0)
-        self._rows += [[cell_text(value) for value in row] for row in _rows(batch.slice(0, max(room, 0)))]
+        self._rows += [[cell_text(value) for value in row] for row in rows_of(batch.slice(0, max(room, 0)))]
 
     def close(self) -> None:
         print_table(self._columns, self._rows)
@@ -45,64 +33,8 @@ class TableWriter:
             print(f"and {self._left_out} more rows: print all with --format csv or json", file=sys.stderr)
 
 
-class CsvWriter:
-    def __init__(self, out: IO[bytes], columns: list[str]) -> None:
-        self._out = out
-        self._text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-        self._csv = csv.writer(self._text, lineterminator="\n")
-        self._csv.writerow(columns)
-
-    def write(self, batch: Any) -> None:
-        self._csv.writerows([cell_text(value) for value in row] for row in _rows(batch))
-
-    def close(self) -> None:
-        self._text.flush()
-        self._text.detach()
-
-
-class JsonWriter:
-    """One object per line. Bytes are text, or base64 in an object if they are not UTF-8."""
-
-    def __init__(self, out: IO[bytes]) -> None:
-        self._out = out
-        self._encoder = msgspec.json.Encoder(decimal_format="number")
-
-    def write(self, batch: Any) -> None:
-        lines = (self._encoder.encode(json_ready(row)) + b"\n" for row in batch.to_pylist())
-        self._out.write(b"".join(lines))
-        self._out.flush()
-
-    def close(self) -> None:
-        self._out.flush()
-
-
-class ArrowWriter:
-    """`writer` is one of Arrow's."""
-
-    def __init__(self, writer: Any) -> None:
-        self._writer = writer
-
-    def write(self, batch: Any) -> None:
-        self._writer.write_batch(batch)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-def open_writer(form: Form, out: IO[bytes], schema: Any) -> Writer:
-    if form == "table":
-        return TableWriter(schema.names)
-    if form == "csv":
-        return CsvWriter(out, schema.names)
-    if form == "json":
-        return JsonWriter(out)
-    if form == "parquet":
-        import pyarrow.parquet
-
-        return ArrowWriter(pyarrow.parquet.ParquetWriter(out, schema))
-    import pyarrow.ipc
-
-    return ArrowWriter(pyarrow.ipc.new_stream(cast("IOBase", out), schema))
+def make_writer(form: Form, out: IO[bytes], schema: Any) -> Writer:
+    return TableWriter(schema.names) if form == "table" else open_writer(form, out, schema)
 
 
 def check_form(form: Form, output: str | None, *, follows: bool) -> None:
@@ -120,45 +52,3 @@ def form_of_file(path: str) -> Form | None:
         ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet", ".arrow": "arrow",
     }  # fmt: skip
     return endings.get(os.path.splitext(path)[1].lower())
-
-
-def _rows(batch: Any) -> Any:
-    columns = [column.to_pylist() for column in batch.columns]
-    return zip(*columns, strict=True) if columns else ()
-
-
-def cell_text(value: Any) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return _bytes_text(value)
-    if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="milliseconds" if value.microsecond % 1000 == 0 else "auto")
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict | list):
-        return msgspec.json.encode(json_ready(value)).decode()
-    return str(value)
-
-
-def json_ready(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return _bytes_text(value)
-    if isinstance(value, dict):
-        return {str(key): json_ready(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [json_ready(each) for each in value]
-    if isinstance(value, tuple):  # an entry of a map
-        return [json_ready(each) for each in value]
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    return value
-
-
-def _bytes_text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return "0x" + value.hex()

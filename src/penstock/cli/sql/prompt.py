@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from penstock.cli.errors import one_line
-from penstock.cli.sql.command import print_result
-from penstock.cli.sql.formats import Form
+from penstock.cli.sql.command import Form, print_result
 
 if TYPE_CHECKING:
     from penstock.sql import Session
