@@ -7,6 +7,8 @@ import duckdb
 import msgspec
 
 from penstock.client.blocking.client import BlockingClient
+from penstock.client.errors import BrokerError
+from penstock.protocol.errors import ErrorCode
 from penstock.sql.columns import ERROR, RECORD_COLUMNS, TEXT, VALUE
 from penstock.sql.dataset import Decoding, TopicDataset
 from penstock.sql.errors import SqlError
@@ -69,10 +71,12 @@ class Topics:
 
     def find(self, name: str) -> str | None:
         """Return the topic of this name. Names of SQL ignore case, those of topics do not: an exact one wins."""
-        known = self._client.topics()
-        if name in known:
+        exact = self._client.topics([name]).get(name)
+        if exact is not None and exact.error == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            raise BrokerError(exact.error, f"reading topic {name}")
+        if exact is not None and not exact.error:
             return name
-        same = [each for each in known if each.lower() == name.lower()]
+        same = [each for each in self._client.topics() if each.lower() == name.lower()]
         return same[0] if len(same) == 1 else None
 
     def open(self, topic: str, after: Snapshot | None = None) -> tuple[TopicDataset, TopicFormat]:
