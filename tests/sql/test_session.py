@@ -226,9 +226,8 @@ def test_an_iceberg_table_is_read(session: Session, tmp_path: Path) -> None:
 def test_explain_shows_what_is_fetched_and_fetches_nothing(session: Session, orders: str) -> None:
     result = session.sql(f'EXPLAIN SELECT id FROM "{orders}" WHERE _partition = 1 AND _offset >= 990')
     lines = [line for (line,) in result.fetchall()]
-    assert lines[0] == (
-        f"Topic {orders}: 1 of 2 partition(s), 10 of 2,000 offset(s); columns _partition, _offset, _text"
-    )
+    assert lines[0].startswith(f"Topic {orders}: 1 of 2 partition(s), 10 of 2,000 offset(s), about ")
+    assert lines[0].endswith(" bytes; columns _partition, _offset, _text")
     assert lines[1] == "  partition 1: offsets 990 to 999"
     assert any("PYTHON_ARROW_SCAN" in line for line in lines)
 

@@ -48,7 +48,7 @@ class TopicDataset(ds.Dataset):
         key_is_text: bool = True,
         decoding: Decoding | None = None,
     ) -> None:
-        self._client = client
+        self.client = client
         self._decoding = decoding
         self._schema = _schema(decoding, key_is_text=key_is_text)
         self.snapshot = snapshot
@@ -66,7 +66,7 @@ class TopicDataset(ds.Dataset):
         stats = ScanStats(
             topic=self.snapshot.topic,
             partitions=len(self.snapshot.ends),
-            ranges=ranges_for(self._client, self.snapshot, wanted_by),
+            ranges=ranges_for(self.client, self.snapshot, wanted_by),
             columns=needed,
         )
         self.scans.append(stats)
@@ -79,7 +79,7 @@ class TopicDataset(ds.Dataset):
         decoded = [name for name in needed if name not in _SOURCE]
         sources = {_SOURCE[name] for name in needed if name in _SOURCE} | ({"value"} if decoded else set())
         read = pa.schema([field for field in SCHEMA_WITH_HEADERS if field.name in sources])
-        for batch in scan(self._client, read, stats):
+        for batch in scan(self.client, read, stats):
             columns: dict[str, Any] = {}
             if decoded and self._decoding is not None:
                 columns = self._decoding.decode(batch.column("value"), decoded)

@@ -1,6 +1,6 @@
 """EXPLAIN: what a query fetches, and what DuckDB does with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import duckdb
@@ -10,6 +10,8 @@ from penstock.sql.dataset import TopicDataset
 from penstock.sql.errors import of_duckdb
 from penstock.sql.query import Query
 from penstock.sql.scan import ScanStats
+from penstock.sql.sizes import partition_sizes
+from penstock.sql.snapshot import Snapshot
 
 _RANGES_SHOWN: Final = 20
 
@@ -36,15 +38,25 @@ def explain(cursor: Any, query: Query, datasets: Sequence[TopicDataset]) -> Any:
 
 
 def _fetched(dataset: TopicDataset) -> list[str]:
+    """Describe the scans of a topic. Bytes are those that were fetched, or an estimate by the size of the log."""
     if not dataset.scans:
         return [f"Topic {dataset.snapshot.topic}: nothing is fetched"]
-    return [line for scan in dataset.scans for line in _scan_lines(scan, dataset.snapshot.records_max)]
+    sizes = {} if not dataset.reads_nothing else partition_sizes(dataset.client, dataset.snapshot)
+    return [line for scan in dataset.scans for line in _scan_lines(scan, dataset.snapshot, sizes)]
 
 
-def _scan_lines(scan: ScanStats, records_max: int) -> list[str]:
-    records = sum(each.size for each in scan.ranges)
+def _scan_lines(scan: ScanStats, snapshot: Snapshot, sizes: Mapping[int, int]) -> list[str]:
+    records, records_max = sum(each.size for each in scan.ranges), snapshot.records_max
     partitions = len({each.partition for each in scan.ranges})
     fetched = f", {scan.bytes_fetched:,} bytes fetched" if scan.bytes_fetched else ""
+    if all(each.partition in sizes for each in scan.ranges) and scan.ranges:
+        estimate = sum(
+            sizes[each.partition]
+            * each.size
+            // (snapshot.ends[each.partition] - snapshot.starts[each.partition])
+            for each in scan.ranges
+        )
+        fetched = f", about {estimate:,} of {sum(sizes.values()):,} bytes"
     where = f"{partitions} of {scan.partitions} partition(s), {records:,} of {records_max:,} offset(s)"
     lines = [f"Topic {scan.topic}: {where}{fetched}; columns {', '.join(scan.columns)}"]
     lines += [

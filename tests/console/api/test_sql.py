@@ -51,9 +51,7 @@ def test_a_query_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -
 
 def test_without_the_extra_the_answer_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        sql.importlib.util, "find_spec", lambda name: None if name == "duckdb" else find(name)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "duckdb" else find(name))
     status, error = ask("SELECT 1")
     assert (status, error["code"]) == (400, "NOT_INSTALLED")
     assert "[sql]" in error["message"]
