@@ -51,6 +51,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     starts: int = 7
     spark_rows: int = 2_000_000
     spark_latency_records: int = 50
+    sql_rows: int = 10_000_000
     minutes_max: float = 25  # without peers and clusters
     peers: PeerScale = PeerScale()
     cluster: ClusterScale = ClusterScale()
@@ -77,6 +78,7 @@ QUICK: Final = Scale(
     starts=2,
     spark_rows=100_000,
     spark_latency_records=10,
+    sql_rows=100_000,
     minutes_max=5,
     peers=PeerScale(
         rounds=1,

@@ -19,6 +19,7 @@ _COMMANDS = {
     "topic": "topic",
     "produce": "produce",
     "consume": "consume.command",
+    "sql": "sql.command",
     "group": "group.commands",
     "cluster": "cluster.commands",
     "mirror": "mirror.commands",

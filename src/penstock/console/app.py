@@ -31,6 +31,7 @@ from penstock.console.api import (
     pipelines,
     produce,
     session,
+    sql,
     streams,
     topics,
 )
@@ -43,6 +44,8 @@ from penstock.console.web import (
     DECODING,
     DECODING_AT_ONCE_MAX,
     PIPELINES,
+    SQL_QUERIES,
+    SQL_QUERIES_AT_ONCE_MAX,
     STREAMS,
     Bodies,
     PipelineFiles,
@@ -56,7 +59,7 @@ _STATIC: Final = os.path.join(os.path.dirname(__file__), "static")
 _DEADLINE_MS: Final = 8_000  # a person waits
 _PAGES: Final = (
     overview, topics, configs, messages, produce, streams, groups, group_reset, brokers, disks, mirrors, acls,
-    pipelines,
+    pipelines, sql,
 )  # fmt: skip
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -103,6 +106,7 @@ def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
     console[STREAMS] = Streams()
     console[BODIES] = Bodies()
     console[DECODING] = asyncio.Semaphore(DECODING_AT_ONCE_MAX)
+    console[SQL_QUERIES] = asyncio.Semaphore(SQL_QUERIES_AT_ONCE_MAX)
     console[PIPELINES] = PipelineFiles(settings.pipeline_directories)
     for page in _PAGES:
         for method, path, handler in page.ROUTES:

@@ -95,6 +95,8 @@ STREAMS: Final = web.AppKey("console_streams", Streams)
 BODIES: Final = web.AppKey("console_bodies", Bodies)
 DECODING: Final = web.AppKey("console_decoding", asyncio.Semaphore)
 DECODING_AT_ONCE_MAX: Final = 2
+SQL_QUERIES: Final = web.AppKey("console_sql_queries", asyncio.Semaphore)
+SQL_QUERIES_AT_ONCE_MAX: Final = 2
 PIPELINES: Final = web.AppKey("console_pipelines", PipelineFiles)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
 from tests.console.browser.conftest import Visit, Visiting
@@ -130,3 +132,23 @@ def test_acls_apply_in_the_console_and_are_granted_there(visit: Visiting) -> Non
     expect(page.get_by_text("No ACLs.")).to_be_visible()
     seen.reload()
     expect(seen.get_by_role("alert")).to_contain_text("cannot be shown")
+
+
+def test_a_query_reads_what_its_user_may_read(visit: Visiting, broker: BrokerProcess) -> None:
+    login = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "admin-secret"}
+    config = {"bootstrap.servers": broker.bootstrap, "security.protocol": "SASL_PLAINTEXT", **login}
+    producer = Producer(config)
+    admin = AdminClient(config)
+    admin.create_topics([NewTopic("salaries", 1)])["salaries"].result(20)
+    producer.produce("salaries", b'{"name": "bob", "salary": 7}')
+    assert producer.flush(20) == 0
+    for user in ("alice", "admin"):
+        here = visit()
+        page = _logged_in(here, user)
+        page.goto(f"{here.base}#/sql")
+        page.get_by_label("Query").fill("SELECT name, salary FROM salaries")
+        page.get_by_role("button", name="Run").click()
+        if user == "alice":
+            expect(page.get_by_role("alert")).to_contain_text("TOPIC_AUTHORIZATION_FAILED")
+        else:
+            expect(page.get_by_role("table", name="Rows")).to_contain_text("bob7")

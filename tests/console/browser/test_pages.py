@@ -13,7 +13,7 @@ pytestmark = pytest.mark.xdist_group("console")
 
 PAGES = ("#/", "#/topics", "#/topics/orders", "#/topics/orders/partitions", "#/topics/orders/config", "#/groups",
          "#/groups/billing", "#/brokers", "#/brokers/1", "#/mirrors", "#/acls", "#/pipelines",
-         "#/pipelines/payments")  # fmt: skip
+         "#/pipelines/payments", "#/sql")  # fmt: skip
 HOSTILE = "<img src=x onerror=\"document.title='broken into'\"><script>alert(1)</script>"
 
 

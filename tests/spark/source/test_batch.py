@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from penstock.arrow.ranges import DataLoss
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.batch import batch_ranges
-from penstock.spark.source.plan import DataLoss
 from penstock.spark.source.positions import Positions
 from penstock.spark.source.spec import batch_spec
 from tests.spark.source.cluster_model import ClusterModel

@@ -2,6 +2,7 @@
 
 import pytest
 
+from penstock.arrow.ranges import topic_id_text
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 from penstock.spark.source.offsets import (
@@ -11,7 +12,6 @@ from penstock.spark.source.offsets import (
     parse_partitions,
     parse_timestamps,
     to_json,
-    topic_id_text,
 )
 
 A0, A1, B10 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 10)

@@ -4,15 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.arrow.ranges import OffsetRange
 from penstock.client.metadata import TopicPartition
-from penstock.spark.source.plan import (
-    TASK_RECORDS,
-    OffsetRange,
-    limit_records,
-    ranges_between,
-    share_tasks,
-    split,
-)
+from penstock.spark.source.plan import TASK_RECORDS, limit_records, ranges_between, share_tasks, split
 
 A, B, C = (TopicPartition(topic, 0) for topic in "abc")
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from penstock.arrow.ranges import DataLoss
 from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.offsets import StreamOffsets
-from penstock.spark.source.plan import DataLoss
 from penstock.spark.source.positions import MissingTopics, Positions
 from penstock.spark.source.spec import stream_spec
 from penstock.spark.source.stream import LATEST_CACHE_MS, PARTITIONS_CACHE_MS, StreamPlanner

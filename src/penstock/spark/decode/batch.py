@@ -1,13 +1,14 @@
 """Decodes a batch of values to Arrow columns, with the reasons for rejected values. No I/O."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from penstock.spark.text import shortened
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 NULL_VALUE = "null value"
 
@@ -28,7 +29,7 @@ class RowDecoder(Protocol):
     """Created on the driver, pickled, used by workers."""
 
     @property
-    def schema(self) -> StructType: ...
+    def schema(self) -> "StructType": ...
 
     @property
     def allows_null(self) -> bool: ...
@@ -47,16 +48,31 @@ class RowDecoder(Protocol):
         """Return the values of one column; a row that is None has only nulls."""
 
 
+def spark_schema(columns: pa.Schema) -> "StructType":
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - SQL decodes without Spark
+
+    return from_arrow_schema(columns, prefer_timestamp_ntz=True)
+
+
+def _arrow_schema(columns: "StructType") -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - likewise
+
+    return to_arrow_schema(columns, timezone="UTC")
+
+
 class BatchDecoder:
+    """`columns` are those of the decoder, which are converted from Spark's types if they are not given."""
+
     __slots__ = ("_allows_null", "_decoder", "_read", "_types", "names", "reads_records")
 
-    def __init__(self, decoder: RowDecoder) -> None:
+    def __init__(self, decoder: RowDecoder, columns: pa.Schema | None = None) -> None:
+        columns = _arrow_schema(decoder.schema) if columns is None else columns
         self._decoder = decoder
         self._read = decoder.reader()
         self._allows_null = decoder.allows_null
         self.reads_records = decoder.reads_records
-        self.names = decoder.schema.names
-        self._types: list[pa.DataType] = to_arrow_schema(decoder.schema, timezone="UTC").types
+        self.names = columns.names
+        self._types: list[pa.DataType] = columns.types
 
     def decode(
         self, values: Sequence[bytes | None], keys: Sequence[bytes | None] = (), offsets: Sequence[int] = ()
@@ -99,6 +115,9 @@ class BatchDecoder:
             try:
                 pa.array([value], kind)
             except (pa.ArrowException, ValueError, OverflowError, TypeError):
-                field = self._decoder.schema.fields[at]
-                return f"{field.name}: {shortened(value)} does not fit {field.dataType.simpleString()}"
+                return f"{self.names[at]}: {shortened(value)} does not fit {_type_name(kind)}"
         return None
+
+
+def _type_name(kind: pa.DataType) -> str:
+    return f"decimal({kind.precision},{kind.scale})" if isinstance(kind, pa.Decimal128Type) else str(kind)

@@ -7,29 +7,32 @@ presence is null when it is not set; others have their default, as everywhere in
 import datetime as dt
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
-from penstock.spark.decode.batch import DecoderError, Rejected
+from penstock.spark.decode.batch import DecoderError, Rejected, spark_schema
 from penstock.spark.decode.framing import split_frame, split_indexes
 from penstock.spark.decode.settings import ProtobufDecoder
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 TIMESTAMP = "google.protobuf.Timestamp"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_SCALARS: dict[int, T.DataType] = {
-    FieldDescriptor.CPPTYPE_INT32: T.IntegerType(),
-    FieldDescriptor.CPPTYPE_INT64: T.LongType(),
-    FieldDescriptor.CPPTYPE_UINT32: T.LongType(),
-    FieldDescriptor.CPPTYPE_UINT64: T.DecimalType(20, 0),
-    FieldDescriptor.CPPTYPE_DOUBLE: T.DoubleType(),
-    FieldDescriptor.CPPTYPE_FLOAT: T.FloatType(),
-    FieldDescriptor.CPPTYPE_BOOL: T.BooleanType(),
-    FieldDescriptor.CPPTYPE_ENUM: T.StringType(),
-    FieldDescriptor.CPPTYPE_STRING: T.StringType(),
+_SCALARS: dict[int, pa.DataType] = {
+    FieldDescriptor.CPPTYPE_INT32: pa.int32(),
+    FieldDescriptor.CPPTYPE_INT64: pa.int64(),
+    FieldDescriptor.CPPTYPE_UINT32: pa.int64(),
+    FieldDescriptor.CPPTYPE_UINT64: pa.decimal128(20, 0),
+    FieldDescriptor.CPPTYPE_DOUBLE: pa.float64(),
+    FieldDescriptor.CPPTYPE_FLOAT: pa.float32(),
+    FieldDescriptor.CPPTYPE_BOOL: pa.bool_(),
+    FieldDescriptor.CPPTYPE_ENUM: pa.string(),
+    FieldDescriptor.CPPTYPE_STRING: pa.string(),
 }
 
 
@@ -47,7 +50,11 @@ class ProtobufRowDecoder:
         self._message = settings.message
         self._framed = settings.framed
         self.allows_null = settings.allow_null
-        self.schema = _columns(find_message(descriptors, settings.message), "", ())
+        self.columns = pa.schema(_columns(find_message(descriptors, settings.message), "", ()))
+
+    @property
+    def schema(self) -> "StructType":
+        return spark_schema(self.columns)
 
     def reader(self) -> Callable[[bytes], Any]:
         wanted = find_message(self._descriptors, self._message)
@@ -78,7 +85,7 @@ class ProtobufRowDecoder:
         return read
 
     def column(self, rows: Sequence[Any], index: int) -> list[Any]:
-        name = self.schema.fields[index].name
+        name = self.columns.names[index]
         return [None if row is None else row[name] for row in rows]
 
 
@@ -128,37 +135,34 @@ def _describe_path(wanted: Descriptor, path: tuple[int, ...]) -> str:
     return f"its message indexes name {name}"
 
 
-def _columns(message: Descriptor, path: str, outer: tuple[str, ...]) -> T.StructType:
+def _columns(message: Descriptor, path: str, outer: tuple[str, ...]) -> "list[pa.Field[Any]]":
     if message.full_name in outer:
-        raise DecoderError(
-            f"protobuf: {path}: {message.full_name} is recursive, which Spark's columns cannot be"
-        )
-    columns = T.StructType()
-    for field in message.fields:
-        columns.add(
-            field.name, _field_type(field, f"{path}.{field.name}".lstrip("."), (*outer, message.full_name))
-        )
-    return columns
+        raise DecoderError(f"protobuf: {path}: {message.full_name} is recursive, which columns cannot be")
+    inside = (*outer, message.full_name)
+    return [
+        pa.field(field.name, _field_type(field, f"{path}.{field.name}".lstrip("."), inside))
+        for field in message.fields
+    ]
 
 
-def _field_type(field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> T.DataType:
+def _field_type(field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> pa.DataType:
     if is_map(field):
         key, value = (field.message_type.fields_by_name[name] for name in ("key", "value"))
-        return T.MapType(
-            _single_type(key, path, outer), _single_type(value, path, outer), valueContainsNull=False
-        )
+        item: Any = pa.field("value", _single_type(value, path, outer), nullable=False)
+        made: pa.DataType = pa.map_(_single_type(key, path, outer), item)
+        return made
     single = _single_type(field, path, outer)
-    return T.ArrayType(single, containsNull=False) if field.is_repeated else single
+    return pa.list_(pa.field("element", single, nullable=False)) if field.is_repeated else single
 
 
-def _single_type(field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> T.DataType:
+def _single_type(field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> pa.DataType:
     if field.type == FieldDescriptor.TYPE_BYTES:
-        return T.BinaryType()
+        return pa.binary()
     if field.message_type is None:
         return _SCALARS[field.cpp_type]
     if field.message_type.full_name == TIMESTAMP:
-        return T.TimestampType()
-    return _columns(field.message_type, path, outer)
+        return pa.timestamp("us", "UTC")
+    return pa.struct(_columns(field.message_type, path, outer))
 
 
 def is_map(field: FieldDescriptor) -> bool:

@@ -1,8 +1,9 @@
 """Decides which offsets a batch query reads."""
 
+from penstock.arrow.ranges import OffsetRange
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
-from penstock.spark.source.plan import OffsetRange, ranges_between, report_losses
+from penstock.spark.source.plan import ranges_between, report_losses
 from penstock.spark.source.positions import Positions, check_start
 from penstock.spark.source.spec import AtOffsets, SourceSpec
 

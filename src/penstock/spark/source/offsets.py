@@ -6,7 +6,6 @@ topic that was deleted and created again is noticed: {"topic": {"0": 23}, "topic
 of earlier versions, and brokers of Kafka before 2.8, have no ids.
 """
 
-import base64
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -49,11 +48,6 @@ class StreamOffsets(msgspec.Struct, frozen=True, kw_only=True):
 
     def without(self, topics: set[str]) -> dict[TopicPartition, int]:
         return {tp: offset for tp, offset in self.offsets.items() if tp.topic not in topics}
-
-
-def topic_id_text(topic_id: bytes) -> str:
-    """Return the id as Kafka's tools write it; empty if the broker has no ids."""
-    return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode() if any(topic_id) else ""
 
 
 def to_json(offsets: Offsets) -> OffsetsJson:

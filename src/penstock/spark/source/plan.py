@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.arrow.ranges import DataLoss, OffsetRange
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
 
@@ -17,40 +18,11 @@ TASK_RECORDS: Final = 20_000
 _log = logging.getLogger(__name__)
 
 
-class DataLoss(Exception):
-    """Records to read no longer exist, and option failOnDataLoss is set."""
-
-    def __init__(self, losses: Sequence[str]) -> None:
-        super().__init__(
-            f"{'; '.join(losses)}. Records may have been lost: by retention, or because a topic was deleted. "
-            f"Set option failOnDataLoss to false to continue without them, or start with a new checkpoint (of a "
-            f"pipeline: `penstock pipeline reset`)"
-        )
-
-
 def report_losses(losses: Sequence[str], *, fails_on_data_loss: bool) -> None:
     if losses and fails_on_data_loss:
         raise DataLoss(losses)
     if losses:
         _log.warning("Continuing after possible data loss: %s. failOnDataLoss=false", "; ".join(losses))
-
-
-class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
-    """The records of one partition from `start` (inclusive) to `end` (exclusive), which one task reads."""
-
-    topic: str
-    partition: int
-    start: int
-    end: int
-    topic_id: str = ""  # the topic that was planned; empty: any of this name
-
-    @property
-    def tp(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
-
-    @property
-    def size(self) -> int:
-        return max(self.end - self.start, 0)
 
 
 def ranges_between(

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from penstock.arrow.ranges import topic_id_text
 from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient, OffsetAt
 from penstock.client.errors import BrokerError
 from penstock.client.metadata import Topic, TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.spark.options import OptionError
-from penstock.spark.source.offsets import Offsets, TopicIds, topic_id_text
+from penstock.spark.source.offsets import Offsets, TopicIds
 from penstock.spark.source.spec import (
     Assigned,
     AtOffsets,

@@ -20,15 +20,16 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from penstock.arrow.decoder import SCHEMA, SCHEMA_WITH_HEADERS
+from penstock.arrow.ranges import OffsetRange
+from penstock.arrow.read import read_range
 from penstock.client.blocking.client import shared_client
 from penstock.client.blocking.clock import SystemBlockingClock
 from penstock.spark.options import OptionError, Options
-from penstock.spark.source.arrow import SCHEMA, SCHEMA_WITH_HEADERS
 from penstock.spark.source.batch import batch_ranges
 from penstock.spark.source.offsets import StreamOffsets
-from penstock.spark.source.plan import OffsetRange, share_tasks, split
+from penstock.spark.source.plan import share_tasks, split
 from penstock.spark.source.positions import Positions
-from penstock.spark.source.read import read_range
 from penstock.spark.source.spec import SourceSpec, batch_spec, includes_headers, stream_spec
 from penstock.spark.source.stream import StreamPlanner
 
@@ -131,7 +132,7 @@ def _read(spec: SourceSpec, partition: InputPartition) -> Iterator[pa.RecordBatc
         yield from read_range(
             shared_client(spec.client),
             each,
-            includes_headers=spec.includes_headers,
+            schema=SCHEMA_WITH_HEADERS if spec.includes_headers else SCHEMA,
             fails_on_data_loss=spec.fails_on_data_loss,
         )
 

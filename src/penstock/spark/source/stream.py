@@ -15,10 +15,11 @@ from typing import Final
 
 import msgspec
 
+from penstock.arrow.ranges import OffsetRange
 from penstock.client.blocking.clock import BlockingClock
 from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets, StreamOffsets
-from penstock.spark.source.plan import OffsetRange, limit_records, ranges_between, report_losses
+from penstock.spark.source.plan import limit_records, ranges_between, report_losses
 from penstock.spark.source.positions import Positions, Subscribed, check_start
 from penstock.spark.source.spec import AtOffsets, SourceSpec, depends_on_time
 

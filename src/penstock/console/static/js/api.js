@@ -18,10 +18,26 @@ export const get = (where, query, signal) => call("GET", where, undefined, query
 export const post = (where, body = {}) => call("POST", where, body);
 export const remove = (where, body = {}) => call("DELETE", where, body);
 
+// Save what a request answers under this name.
+export async function download(where, body, name) {
+  const response = await send("POST", where, body);
+  if (!response.ok) throw await problemOf(response);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 async function call(method, where, body, query, signal) {
-  let response;
+  const response = await send(method, where, body, query, signal);
+  if (!response.ok) throw await problemOf(response);
+  return response.json().catch(() => ({}));
+}
+
+async function send(method, where, body, query, signal) {
   try {
-    response = await fetch(address(where, query), {
+    return await fetch(address(where, query), {
       method,
       signal,
       credentials: "same-origin",
@@ -32,11 +48,12 @@ async function call(method, where, body, query, signal) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, "UNREACHABLE", "The console's server does not respond. Is it still running?");
   }
-  const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
-  const problem = answer.error ?? {};
+}
+
+async function problemOf(response) {
+  const problem = (await response.json().catch(() => ({}))).error ?? {};
   if (problem.code === "LOGIN_NEEDED") window.dispatchEvent(new Event("penstock-login"));
-  throw new ApiError(response.status, problem.code ?? String(response.status), problem.message ?? `The server answered ${response.status}.`);
+  return new ApiError(response.status, problem.code ?? String(response.status), problem.message ?? `The server answered ${response.status}.`);
 }
 
 function address(where, query) {

@@ -13,6 +13,7 @@ const PAGES = [
   [/^brokers\/(\d+)$/, () => import("./pages/broker.js"), "brokers"],
   [/^mirrors$/, () => import("./pages/mirrors.js"), "mirrors"],
   [/^acls$/, () => import("./pages/acls.js"), "acls"],
+  [/^sql$/, () => import("./pages/sql.js"), "sql"],
   [/^pipelines$/, () => import("./pages/pipelines.js"), "pipelines"],
   [/^pipelines\/([^/]+)$/, () => import("./pages/pipeline.js"), "pipelines"],
 ];

@@ -11,6 +11,7 @@ const ICONS = {
   brokers: "M4 4h16v6H4zM4 14h16v6H4zM8 7h.01M8 17h.01",
   mirrors: "M12 3v18M9 8L4 12l5 4zM15 8l5 4-5 4z",
   acls: "M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6zM9 12l2 2 4-4",
+  sql: "M4 6c0-1.7 3.6-3 8-3s8 1.3 8 3-3.6 3-8 3-8-1.3-8-3ZM4 6v12c0 1.7 3.6 3 8 3s8-1.3 8-3V6M4 12c0 1.7 3.6 3 8 3s8-1.3 8-3",
   pipelines: "M4 6h5a3 3 0 0 1 3 3v6a3 3 0 0 0 3 3h5M17 15l3 3-3 3",
 };
 const SECTIONS = [
@@ -21,6 +22,7 @@ const SECTIONS = [
   ["mirrors", "#/mirrors", "Mirrors"],
   ["acls", "#/acls", "ACLs"],
   ["pipelines", "#/pipelines", "Pipelines"],
+  ["sql", "#/sql", "SQL"],
 ];
 
 export function makeShell(root, session, again, signal) {

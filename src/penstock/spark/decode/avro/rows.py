@@ -4,18 +4,21 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fastavro
 import msgspec
+import pyarrow as pa
 from fastavro.read import SchemaResolutionError
-from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.avro.types import keep_supported_logical_types, refuse_zero_size_items, row_schema
-from penstock.spark.decode.batch import DecoderError, Rejected
+from penstock.spark.decode.batch import DecoderError, Rejected, spark_schema
 from penstock.spark.decode.framing import split_frame
 from penstock.spark.decode.schema_registry import RegisteredSchema, fetch_schema
 from penstock.spark.decode.settings import AvroDecoder
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 
 def row_decoder(settings: AvroDecoder, directory: str) -> "AvroRowDecoder":
@@ -41,7 +44,7 @@ class AvroRowDecoder:
         newest = settings.schemas.get(max(settings.schemas, default=0), "")
         self._reader_text = newest if settings.reader_schema is None else settings.reader_schema
         self.allows_null = settings.allow_null
-        self.schema: T.StructType = row_schema(
+        self.columns: pa.Schema = row_schema(
             parse_schema(RegisteredSchema(text=self._reader_text), expand=True)
         )
         for schema_id, text in settings.schemas.items():
@@ -49,6 +52,10 @@ class AvroRowDecoder:
                 parse_schema(RegisteredSchema(text=text))
             except DecoderError as error:
                 raise DecoderError(f"schema {schema_id}: {error}") from None
+
+    @property
+    def schema(self) -> "StructType":
+        return spark_schema(self.columns)
 
     def reader(self) -> Callable[[bytes], Any]:
         wanted = parse_schema(RegisteredSchema(text=self._reader_text))
@@ -77,7 +84,7 @@ class AvroRowDecoder:
             raise Rejected(f"schema {schema_id} cannot be used: {error}") from None
 
     def column(self, rows: Sequence[Any], index: int) -> list[Any]:
-        name = self.schema.fields[index].name
+        name = self.columns.names[index]
         return [None if row is None else row.get(name) for row in rows]
 
 

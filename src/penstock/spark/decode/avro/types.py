@@ -1,41 +1,41 @@
-"""Maps Avro schemas to Spark types. No I/O.
+"""Maps Avro schemas to types of Arrow. No I/O.
 
 A union with null is a nullable column; a union of int and long is long, of float and double is double. Other unions
 have no column type: a reader schema can leave the field out. Of the logical types, timestamps, dates and decimals are
-mapped to Spark's; others keep the type that they are written as.
+mapped to Arrow's; others keep the type that they are written as.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
+import pyarrow as pa
 
 from penstock.spark.decode.batch import DecoderError
 
-_PRIMITIVE: dict[str, T.DataType] = {
-    "boolean": T.BooleanType(),
-    "int": T.IntegerType(),
-    "long": T.LongType(),
-    "float": T.FloatType(),
-    "double": T.DoubleType(),
-    "bytes": T.BinaryType(),
-    "string": T.StringType(),
+_PRIMITIVE: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bytes": pa.binary(),
+    "string": pa.string(),
 }
-_LOGICAL: dict[str, T.DataType] = {
-    "date": T.DateType(),
-    "timestamp-millis": T.TimestampType(),
-    "timestamp-micros": T.TimestampType(),
-    "local-timestamp-millis": T.TimestampNTZType(),
-    "local-timestamp-micros": T.TimestampNTZType(),
+_LOGICAL: dict[str, pa.DataType] = {
+    "date": pa.date32(),
+    "timestamp-millis": pa.timestamp("us", "UTC"),
+    "timestamp-micros": pa.timestamp("us", "UTC"),
+    "local-timestamp-millis": pa.timestamp("us"),
+    "local-timestamp-micros": pa.timestamp("us"),
 }
 _WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 
 
-def row_schema(schema: Any) -> T.StructType:
+def row_schema(schema: Any) -> pa.Schema:
     """Return the columns of a record schema in fastavro's expanded form, in which only recursive types are names."""
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise DecoderError("the Avro schema is not a record: use a record, whose fields become columns")
-    return _record(schema, "")
+    return pa.schema(_record(schema, ""))
 
 
 def keep_supported_logical_types(schema: Any) -> Any:
@@ -85,18 +85,18 @@ def _has_zero_size(schema: Any, named: Mapping[str, Any], within: frozenset[str]
     return bool(schema["type"] == "null")
 
 
-def _record(schema: Mapping[str, Any], path: str) -> T.StructType:
+def _record(schema: Mapping[str, Any], path: str) -> "list[pa.Field[Any]]":
     if not schema["fields"]:
         raise DecoderError(f"{path or schema['name']}: a record without fields has no columns")
-    columns = T.StructType()
+    columns: list[pa.Field[Any]] = []
     for field in schema["fields"]:
         inner = f"{path}.{field['name']}" if path else field["name"]
         kind, nullable = _nullable_type(field["type"], inner)
-        columns.add(field["name"], kind, nullable)
+        columns.append(pa.field(field["name"], kind, nullable))
     return columns
 
 
-def _nullable_type(schema: Any, path: str) -> tuple[T.DataType, bool]:
+def _nullable_type(schema: Any, path: str) -> tuple[pa.DataType, bool]:
     if not isinstance(schema, list):
         return _type(schema, path), False
     members = [each for each in schema if each != "null"]
@@ -110,7 +110,7 @@ def _nullable_type(schema: Any, path: str) -> tuple[T.DataType, bool]:
     raise DecoderError(f"{path}: a union of {names} has no column type; leave it out in a `reader_schema`")
 
 
-def _type(schema: Any, path: str) -> T.DataType:
+def _type(schema: Any, path: str) -> pa.DataType:
     if isinstance(schema, str):
         if schema in _PRIMITIVE:
             return _PRIMITIVE[schema]
@@ -125,17 +125,19 @@ def _type(schema: Any, path: str) -> T.DataType:
     if logical in _LOGICAL:
         return _LOGICAL[logical]
     if logical == "decimal":
-        return T.DecimalType(schema["precision"], schema.get("scale", 0))
+        return pa.decimal128(schema["precision"], schema.get("scale", 0))
     if kind == "record":
-        return _record(schema, path)
+        return pa.struct(_record(schema, path))
     if kind == "fixed" and not schema["size"]:
         raise DecoderError(f"{path}: a `fixed` of zero bytes has no column type")
     if kind in ("enum", "fixed"):
-        return T.StringType() if kind == "enum" else T.BinaryType()
+        return pa.string() if kind == "enum" else pa.binary()
     if kind == "array":
         element, nullable = _nullable_type(schema["items"], f"{path}[]")
-        return T.ArrayType(element, nullable)
+        return pa.list_(pa.field("element", element, nullable))
     if kind == "map":
         value, nullable = _nullable_type(schema["values"], f"{path}{{}}")
-        return T.MapType(T.StringType(), value, nullable)
+        item: Any = pa.field("value", value, nullable)
+        made: pa.DataType = pa.map_(pa.string(), item)
+        return made
     return _type(kind, path)

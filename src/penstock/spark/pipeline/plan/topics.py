@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from penstock.arrow.ranges import topic_id_text
 from penstock.client.blocking.client import EARLIEST, LATEST, BlockingClient
 from penstock.client.metadata import Topic, TopicPartition
 from penstock.spark.pipeline.plan.checkpoints import Checkpoint
 from penstock.spark.pipeline.plan.findings import Finding, Ways
 from penstock.spark.pipeline.plan.record import SourceRecord
-from penstock.spark.source.offsets import StreamOffsets, topic_id_text
+from penstock.spark.source.offsets import StreamOffsets
 
 _LEAVE_BEHIND = (
     "set the option `failOnDataLoss: false` of the source for one run, which goes on without those records"

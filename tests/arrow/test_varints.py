@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.arrow.varints import add_record_starts, read_varints
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.spark.source.varints import add_record_starts, read_varints
 
 
 def zigzag(value: int) -> bytes:

@@ -8,19 +8,19 @@ timestampType int (0 set by the producer, 1 by the broker), and with headers a l
 for a record that has none.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.arrow.varints import Bytes, Numbers, add_record_starts, read_varints
 from penstock.client.batches import FoundBatch
 from penstock.protocol.compression import DECOMPRESSED_BYTES_MAX
 from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import records_of
 from penstock.protocol.wire import Buffer
-from penstock.spark.source.varints import Bytes, Numbers, add_record_starts, read_varints
 
 GROUP_BYTES: Final = 4 * 1024 * 1024
 GROUP_RECORDS: Final = 65_536
@@ -52,11 +52,11 @@ class Group(NamedTuple):
 class ArrowDecoder:
     """Decodes the batches of one partition; caches the constant columns."""
 
-    def __init__(self, topic: str, partition: int, *, includes_headers: bool = False) -> None:
+    def __init__(self, topic: str, partition: int, schema: pa.Schema = SCHEMA) -> None:
+        """`schema` has the wanted columns, some of `SCHEMA_WITH_HEADERS`; others are not decoded."""
         self._topic = topic
         self._partition = partition
-        self._includes_headers = includes_headers
-        self._schema = SCHEMA_WITH_HEADERS if includes_headers else SCHEMA
+        self._schema = schema
         self._constants: tuple[Any, Any] = (pa.array([], pa.string()), pa.array([], pa.int32()))
 
     def decode(
@@ -79,18 +79,17 @@ class ArrowDecoder:
                 pa.repeat(pa.scalar(self._topic, pa.string()), count),
                 pa.repeat(pa.scalar(self._partition, pa.int32()), count),
             )
-        arrays = [
-            columns.key(rows),
-            columns.value(rows),
-            self._constants[0].slice(0, count),
-            self._constants[1].slice(0, count),
-            pa.array(columns.offsets[rows]),
-            pa.array(columns.timestamps_us(rows), pa.timestamp("us", "UTC")),
-            pa.array(columns.timestamp_types(rows)),
-        ]
-        if self._includes_headers:
-            arrays.append(columns.headers(rows))
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        made: dict[str, Callable[[], Any]] = {
+            "key": lambda: columns.key(rows),
+            "value": lambda: columns.value(rows),
+            "topic": lambda: self._constants[0].slice(0, count),
+            "partition": lambda: self._constants[1].slice(0, count),
+            "offset": lambda: pa.array(columns.offsets[rows]),
+            "timestamp": lambda: pa.array(columns.timestamps_us(rows), pa.timestamp("us", "UTC")),
+            "timestampType": lambda: pa.array(columns.timestamp_types(rows)),
+            "headers": lambda: columns.headers(rows),
+        }
+        return pa.RecordBatch.from_arrays([made[name]() for name in self._schema.names], schema=self._schema)
 
 
 class _Columns:

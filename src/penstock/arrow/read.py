@@ -1,4 +1,4 @@
-"""Reads a range of offsets of one partition, in a task.
+"""Reads a range of offsets of one partition.
 
 The next Fetch is sent before the last response is decoded, so that broker and client work at the same time. Reading
 retries while a broker restarts, a leader moves or responses are empty, and continues after the last records received,
@@ -6,11 +6,13 @@ so that none comes twice.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from penstock.arrow.decoder import SCHEMA, ArrowDecoder
+from penstock.arrow.ranges import DataLoss, OffsetRange, topic_id_text
 from penstock.client.batches import next_offset_after, wanted_batches
 from penstock.client.blocking.client import EARLIEST, BlockingClient, Leader, RetryTimer, UnknownPartition
 from penstock.client.blocking.connection import BlockingConnection
@@ -21,14 +23,14 @@ from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import fetch
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.wire import Buffer
-from penstock.spark.source.arrow import ArrowDecoder
-from penstock.spark.source.offsets import topic_id_text
-from penstock.spark.source.plan import DataLoss, OffsetRange
 
 # Compaction may have removed all records up to the end. One empty response may have other reasons, such as a quota.
 _EMPTY_RESPONSES_MAX: Final = 3
 # After this many the topic counts as deleted; before, a broker that just started may not know it yet.
 _ABSENT_RESPONSES_MAX: Final = 5
+
+_FETCH_BYTES_MIN: Final = 256 * 1024
+_RECORD_BYTES_LARGE: Final = 16 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -59,13 +61,21 @@ class _OutOfRange(Exception):
 
 
 def read_range(
-    cluster: BlockingClient, wanted: OffsetRange, *, includes_headers: bool, fails_on_data_loss: bool
+    cluster: BlockingClient,
+    wanted: OffsetRange,
+    *,
+    schema: pa.Schema = SCHEMA,
+    fails_on_data_loss: bool,
+    on_fetched: Callable[[Fetched], None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    decoder = ArrowDecoder(wanted.topic, wanted.partition, includes_headers=includes_headers)
+    """Yield the columns of `schema`, which are some of those of `SCHEMA_WITH_HEADERS`."""
+    decoder = ArrowDecoder(wanted.topic, wanted.partition, schema)
     reached = wanted.start
     try:
         for fetched in fetch_range(cluster, wanted, fails_on_data_loss=fails_on_data_loss):
             reached = fetched.first
+            if on_fetched is not None:
+                on_fetched(fetched)
             batches = wanted_batches(fetched.records, reached, wanted.end, fetched.aborted)
             yield from decoder.decode(fetched.records, batches, reached, wanted.end)
             reached = fetched.next_offset
@@ -160,7 +170,7 @@ def _request(
         partition=wanted.partition,
         current_leader_epoch=leader.epoch,
         fetch_offset=offset,
-        partition_max_bytes=settings.fetch_partition_max_bytes,
+        partition_max_bytes=_bytes_max(wanted.end - offset, settings),
     )
     topic = (
         fetch.FetchTopic(topic_id=leader.topic_id, partitions=[partition])
@@ -174,6 +184,11 @@ def _request(
         isolation_level=int(settings.reads_committed_only),
         topics=[topic],
     )
+
+
+def _bytes_max(records: int, settings: ClientSettings) -> int:
+    """Ask for less where few records are left: a whole response is sent even if only its first record is wanted."""
+    return min(settings.fetch_partition_max_bytes, max(_FETCH_BYTES_MIN, records * _RECORD_BYTES_LARGE))
 
 
 def _records_of(

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from penstock.arrow import decoder as arrow
+from penstock.arrow.decoder import SCHEMA, SCHEMA_WITH_HEADERS, ArrowDecoder
 from penstock.client.batches import FoundBatch, wanted_batches
 from penstock.protocol.compression import Codec
 from penstock.protocol.records.builder import BatchBuilder
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import Record, decode_records
 from penstock.spark.options import Options
-from penstock.spark.source import arrow
-from penstock.spark.source.arrow import ArrowDecoder
 from penstock.spark.source.readers import schema_of
 
 Given = tuple[bytes | None, bytes | None, int, list[tuple[str, bytes | None]]]
@@ -36,7 +36,7 @@ def decode(
     data: bytes, first: int = 0, end: int = END, *, headers: bool = True
 ) -> tuple[list[dict[str, Any]], list[pa.RecordBatch]]:
     view = memoryview(bytearray(data))
-    decoder = ArrowDecoder("events", 3, includes_headers=headers)
+    decoder = ArrowDecoder("events", 3, SCHEMA_WITH_HEADERS if headers else SCHEMA)
     batches = list(decoder.decode(view, wanted_batches(view, first, end, None), first, end))
     return [row for batch in batches for row in batch.to_pylist()], batches
 
@@ -131,7 +131,7 @@ def test_a_header_key_that_is_not_text_is_repaired_as_java_does() -> None:
     built = build([(None, None, 0, [("ok", b"1"), ("bad", b"2")])]).replace(b"bad", b"b\xffd")
     view = memoryview(bytearray(built))
     found = wanted_batches_without_checksum(view)
-    [batch] = ArrowDecoder("events", 3, includes_headers=True).decode(view, found, 0, END)
+    [batch] = ArrowDecoder("events", 3, SCHEMA_WITH_HEADERS).decode(view, found, 0, END)
     assert [header["key"] for header in batch.to_pylist()[0]["headers"]] == [
         "ok",
         "b\N{REPLACEMENT CHARACTER}d",
@@ -170,7 +170,7 @@ def test_damaged_records_are_an_error_and_never_anything_else(data: st.DataObjec
     view = memoryview(built)
     try:
         found = wanted_batches_without_checksum(view)
-        batches = list(ArrowDecoder("t", 0, includes_headers=True).decode(view, found, 0, END))
+        batches = list(ArrowDecoder("t", 0, SCHEMA_WITH_HEADERS).decode(view, found, 0, END))
     except CorruptRecords:
         return
     for batch in batches:

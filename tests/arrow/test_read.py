@@ -8,6 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.arrow.decoder import SCHEMA, SCHEMA_WITH_HEADERS
+from penstock.arrow.ranges import DataLoss, OffsetRange
+from penstock.arrow.read import fetch_range, read_range
 from penstock.client.blocking.client import BlockingClient
 from penstock.client.errors import BrokerError, TimedOut
 from penstock.client.metadata import TopicPartition
@@ -16,8 +19,6 @@ from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, fetch, metadata
 from penstock.protocol.records.builder import BatchBuilder
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.spark.source.plan import DataLoss, OffsetRange
-from penstock.spark.source.read import fetch_range, read_range
 from tests.client.blocking.serving import ALL_VERSIONS, serving
 from tests.spark.source.topics import cluster_of, delete_records, delete_topic, new_topic, produce, transact
 from tests.support.broker import BrokerProcess
@@ -27,7 +28,11 @@ def read(
     cluster: BlockingClient, topic: str, start: int, end: int, *, fails: bool = True, headers: bool = False
 ) -> list[pa.RecordBatch]:
     wanted = OffsetRange(topic=topic, partition=0, start=start, end=end)
-    return list(read_range(cluster, wanted, includes_headers=headers, fails_on_data_loss=fails))
+    return list(
+        read_range(
+            cluster, wanted, schema=SCHEMA_WITH_HEADERS if headers else SCHEMA, fails_on_data_loss=fails
+        )
+    )
 
 
 def column(batches: list[pa.RecordBatch], name: str) -> list[object]:
@@ -206,8 +211,11 @@ def test_damaged_records_are_reported_with_their_offset() -> None:
 
 
 def test_the_modules_that_read_do_not_need_pyspark() -> None:
-    modules = "batch, positions, read, spec, stream"
-    code = f"import sys; sys.modules['pyspark'] = None; from penstock.spark.source import {modules}"
+    modules = "batch, positions, spec, stream"
+    code = (
+        "import sys; sys.modules['pyspark'] = None; import penstock.arrow.read; "
+        f"from penstock.spark.source import {modules}"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
@@ -220,7 +228,7 @@ def test_a_broker_that_is_killed_while_a_range_is_read_costs_nothing_and_doubles
     wanted = OffsetRange(topic=topic, partition=0, start=0, end=5000)
     offsets: list[object] = []
     kills = 0
-    for batch in read_range(cluster, wanted, includes_headers=False, fails_on_data_loss=True):
+    for batch in read_range(cluster, wanted, fails_on_data_loss=True):
         offsets += batch.column("offset").to_pylist()
         if len(offsets) > 1500 * (kills + 1) and kills < 2:
             kills += 1
