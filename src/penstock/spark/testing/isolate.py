@@ -80,9 +80,9 @@ def _source(source: Source, pipeline: Pipeline, directory: str) -> Source:
 
 
 def _harmless(options: Mapping[str, str]) -> dict[str, str]:
-    """Remove options that connect a source to another broker, or that choose where it starts."""
+    """Remove options that connect a source to another broker."""
     return {
         name: value
         for name, value in options.items()
-        if not name.lower().startswith(("kafka.", "starting")) or _ISOLATION_LEVEL in name
+        if not name.lower().startswith("kafka.") or _ISOLATION_LEVEL in name
     }

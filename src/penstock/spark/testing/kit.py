@@ -1,6 +1,7 @@
 """The kit: a broker of its own, a session, and a directory for everything that a pipeline writes."""
 
 import contextlib
+import io
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from penstock.spark.lake.options import parse_options
 from penstock.spark.lake.reader import TableReader
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.load import load
+from penstock.spark.pipeline.progress.terminal import Display
 from penstock.spark.pipeline.run.runner import RunResult, run
 from penstock.spark.testing.compare import Row, rows_differ
 from penstock.spark.testing.isolate import isolated, table_path
@@ -79,7 +81,8 @@ class PipelineKit:
         return isolated(pipeline, self.broker.bootstrap_servers, self.directory)
 
     def run_isolated(self, pipeline: Pipeline) -> RunResult:
-        return run(pipeline, once=True, spark=self.spark, quiet=True)
+        """Run a pipeline that was moved already. The result has the reasons of failed queries."""
+        return run(pipeline, once=True, spark=self.spark, display=Display(io.StringIO()))
 
     def path(self, path: str) -> str:
         """Return where a table with this path in the file is kept."""

@@ -1,7 +1,7 @@
 """Reads a cases file. Every problem is reported with its line and with what to write instead."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 import yaml
@@ -163,13 +163,13 @@ def _read_output(section: Section, name: str, node: yaml.Node) -> ExpectedOutput
     """Read a list of rows, or a mapping with `rows` or `contains` and with how they are compared."""
     line = section.line_at(name)
     if not isinstance(node, yaml.MappingNode):
-        return ExpectedOutput(line=line, name=name, rows=_expected_rows(section, section.items(name)))
+        return ExpectedOutput(line=line, name=name, rows=_expected_rows(section, name))
     inner = section.section_of(node, name)
     kind = next((each for each in ("contains", "rows") if inner.has(each)), None)
     is_ordered = inner.flag("ordered") or False
     columns = inner.texts("columns") if inner.has("columns") else None
     count = inner.integer("count", minimum=0)
-    rows = None if kind is None else _expected_rows(inner, inner.items(kind))
+    rows = None if kind is None else _expected_rows(inner, kind)
     if rows is None and count is None:
         inner.add_problem("has none of `rows`, `contains` and `count`")
     if kind == "contains":
@@ -185,9 +185,11 @@ def _read_output(section: Section, name: str, node: yaml.Node) -> ExpectedOutput
     return ExpectedOutput(line=line, name=name, rows=rows, count=count)
 
 
-def _expected_rows(section: Section, nodes: Sequence[yaml.Node]) -> ExpectedRows:
+def _expected_rows(section: Section, key: str) -> ExpectedRows:
+    nodes, begin = section.items(key), section.line_at(key)
     return ExpectedRows(
-        rows=tuple(_read_row(section, each) for each in nodes), lines=tuple(line_of(each) for each in nodes)
+        rows=tuple(_read_row(section, each) for each in nodes),
+        lines=tuple(max(begin, line_of(each)) for each in nodes),  # an alias has the line of its anchor
     )
 
 

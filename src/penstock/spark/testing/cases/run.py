@@ -177,14 +177,14 @@ class _CaseRun:
     def _run_pipeline(self, restart_after: str | None) -> dict[str, str]:
         """Run to the end of the records, killed and restarted as the step says; return why queries failed."""
         if restart_after == KILL:
-            self._run_killed()
-        elif restart_after == STOP:
+            return self._run_killed()
+        if restart_after == STOP:
             first = self._run_once(self._pipeline)
             if first.given_up:
                 return first.given_up
         return self._run_once(self._pipeline).given_up
 
-    def _run_killed(self) -> None:
+    def _run_killed(self) -> dict[str, str]:
         """Kill each query once that has something to read, which may be what a killed one writes when it continues."""
         fragile = replace(self._pipeline, restart=Restart(attempts=0))
         blocks = CommitBlocks(
@@ -195,13 +195,14 @@ class _CaseRun:
             for _ in range(_KILLS_MAX):
                 result = self._run_once(fragile)
                 now = blocks.unblock_killed()
+                killed += now
                 if not now:
                     break
                 assert result.given_up, "a query committed a batch whose commit was blocked"
-                killed += now
         finally:
             blocks.unblock_all()
         assert killed, "`restart_after: kill` killed no query: the step gives them nothing to read"
+        return self._run_once(self._pipeline).given_up if result.given_up else {}
 
     def _run_once(self, pipeline: Pipeline) -> RunResult:
         result = self._kit.run_isolated(pipeline)

@@ -4,6 +4,7 @@ YAML takes `2026-03-01` for a date and `yes` for true; records and rows have tex
 numbers have a type here, and any other plain text is text.
 """
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -32,6 +33,19 @@ CaseLoader.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002
 _resolve("int", r"^-?(?:0|[1-9][0-9]*)$", "-0123456789")
 _resolve("float", r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$", "-0123456789")
 _resolve("merge", r"^<<$", "<")
+
+
+def _construct_bytes(loader: CaseLoader, node: yaml.ScalarNode) -> bytes:
+    """YAML's own constructor ignores characters that are not base64."""
+    try:
+        return base64.b64decode("".join(loader.construct_scalar(node).split()), validate=True)
+    except ValueError as wrong:
+        raise yaml.constructor.ConstructorError(
+            None, None, f"`!!binary` is not base64: {wrong}", node.start_mark
+        ) from None
+
+
+CaseLoader.add_constructor(_BINARY, _construct_bytes)
 
 OnProblem = Callable[[str, int], None]
 
