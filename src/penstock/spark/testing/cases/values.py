@@ -8,7 +8,7 @@ import base64
 import json
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -20,7 +20,8 @@ _BINARY = "tag:yaml.org,2002:binary"
 class CaseLoader(yaml.SafeLoader):
     """A loader whose plain scalars are JSON's, with `<<` for merges."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+
+CaseLoader.yaml_implicit_resolvers = {}
 
 
 def _resolve(kind: str, pattern: str, first: str) -> None:
