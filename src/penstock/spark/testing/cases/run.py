@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from penstock.spark.lake.formats import TABLE_FORMATS
 from penstock.spark.pipeline.core.model import Pipeline, Restart, TableSource, TopicSource
 from penstock.spark.pipeline.core.problems import PipelineError
-from penstock.spark.pipeline.core.queries import checkpoint_root, plan_queries
+from penstock.spark.pipeline.core.queries import checkpoint_root
 from penstock.spark.pipeline.load import load
 from penstock.spark.pipeline.outputs import TopicTarget
 from penstock.spark.pipeline.run.runner import RunResult
@@ -187,13 +187,12 @@ class _CaseRun:
     def _run_killed(self) -> dict[str, str]:
         """Kill each query once that has something to read, which may be what a killed one writes when it continues."""
         fragile = replace(self._pipeline, restart=Restart(attempts=0))
-        blocks = CommitBlocks(
-            checkpoint_root(self._pipeline), [query.key for query in plan_queries(self._pipeline)]
-        )
+        blocks = CommitBlocks(checkpoint_root(self._pipeline))
         killed = 0
         try:
             for _ in range(_KILLS_MAX):
-                result = self._run_once(fragile)
+                with blocks.blocking_new():
+                    result = self._run_once(fragile)
                 now = blocks.unblock_killed()
                 killed += now
                 if not now:
