@@ -1,7 +1,5 @@
 """The cases of all examples, in one session, as `penstock pipeline test examples/` runs them."""
 
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -11,7 +9,7 @@ from penstock.spark.testing.cases.find import read_file
 from penstock.spark.testing.cases.model import CaseFile
 from penstock.spark.testing.cases.run import run_case
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
 
 
 def cases_file(scenario: str) -> CaseFile:
@@ -31,4 +29,3 @@ def test_the_examples_do_what_their_cases_say(scenario: str, number: int, spark:
 def test_every_example_has_cases() -> None:
     found = {file.pipeline for file in command.read_files([str(EXAMPLES)])}
     assert found == {str(pipeline_file(scenario)) for scenario in SCENARIOS}
-    assert Path(EXAMPLES).is_dir()

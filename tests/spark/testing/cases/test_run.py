@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from penstock.spark.testing.cases import command
 from tests.cli.conftest import call_command
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
 
 PIPELINE = """
 pipeline: prices
