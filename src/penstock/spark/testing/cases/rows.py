@@ -43,11 +43,10 @@ class WrittenRows:
             each.target.topic for each in self._pipeline.outputs if isinstance(each.target, TopicTarget)
         ]
         for topic in {*topics, dead_letter_topic(self._pipeline)}:
-            for record in self._kit.records(topic):
-                self._positions[topic, record.partition] = record.offset + 1
+            self.skip(topic)
 
-    def skip_given(self, topic: str) -> None:
-        """Leave out records that the case itself has just written to a topic which is an output too."""
+    def skip(self, topic: str) -> None:
+        """Leave out the records that the topic has now, such as those that the case has given to it."""
         for record in self._kit.records(topic):
             self._positions[topic, record.partition] = record.offset + 1
 

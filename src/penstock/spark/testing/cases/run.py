@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.spark.lake.formats import TABLE_FORMATS
-from penstock.spark.pipeline.core.model import Pipeline, Restart, TableSource, TopicSource
+from penstock.spark.pipeline.core.model import Pipeline, Restart, Source, TableSource, TopicSource
 from penstock.spark.pipeline.core.problems import PipelineError
 from penstock.spark.pipeline.core.queries import checkpoint_root
 from penstock.spark.pipeline.load import load
@@ -28,11 +28,13 @@ from penstock.spark.testing.cases.model import (
     CaseStep,
     ExpectedOutput,
     Failure,
+    GivenRecord,
     GivenSource,
 )
 from penstock.spark.testing.cases.rows import WrittenRows
 from penstock.spark.testing.compare import ActualRow, find_differences
 from penstock.spark.testing.kit import PipelineKit, running_kit
+from penstock.spark.testing.records import Record
 
 _KILLS_MAX = 100  # runs of one step: each kills at least one query
 
@@ -97,7 +99,7 @@ class _CaseRun:
         """Run the steps until one differs: the next ones would differ because of it."""
         for source in self._original.sources:
             for topic in source.topics if isinstance(source, TopicSource) else ():
-                self._create_topic(topic, 0)
+                self._create_topic(topic)
         for number, step in enumerate(self._case.steps, start=1):
             failures = self._run_step(step)
             if failures:
@@ -132,33 +134,33 @@ class _CaseRun:
     # -- given
 
     def _give(self, given: GivenSource) -> None:
-        source = next(each for each in self._original.sources if each.name == given.name)
+        source = self._source(given)
         if isinstance(source, TableSource):
             self._write_rows(source, given)
             return
-        by_topic: dict[str, list[object]] = {}
+        by_topic: dict[str, list[Record]] = {}
         for each in given.records:
-            topic = each.topic or source.topics[0]
-            by_topic.setdefault(topic, []).append(each.record)
-            self._create_topic(topic, each.record.partition or 0)
+            by_topic.setdefault(_topic_of(each, source), []).append(each.record)
         for topic, records in by_topic.items():
+            self._create_topic(topic)
             self._kit.feed(topic, records)
-            self._written.skip_given(topic)
+            self._written.skip(topic)
 
-    def _create_topic(self, topic: str, partition: int) -> None:
+    def _source(self, given: GivenSource) -> Source:
+        return next(each for each in self._original.sources if each.name == given.name)
+
+    def _create_topic(self, topic: str) -> None:
         """Create a topic that is read with the partitions that an output of the pipeline, or the case, wants."""
-        wanted = [
-            each.target.partitions or 1
-            for each in self._pipeline.outputs
-            if isinstance(each.target, TopicTarget) and each.target.topic == topic
-        ]
+        targets = [each.target for each in self._pipeline.outputs if isinstance(each.target, TopicTarget)]
         given = [
-            each.record.partition or 0
+            (each.record.partition or 0) + 1
             for step in self._case.steps
-            for source in step.given
-            for each in source.records
+            for place in step.given
+            for each in place.records
+            if _topic_of(each, self._source(place)) == topic
         ]
-        self._kit.create_topic(topic, max([*wanted, *(each + 1 for each in given), partition + 1]))
+        wanted = [each.partitions or 1 for each in targets if each.topic == topic]
+        self._kit.create_topic(topic, max([1, *wanted, *given]))
 
     def _write_rows(self, source: TableSource, given: GivenSource) -> None:
         """Add rows to a table, with Spark, which knows all formats that a source may have."""
@@ -213,6 +215,11 @@ class _CaseRun:
         for place, rows in counts.items():
             self._broken[place] = self._broken.get(place, 0) + rows
         return result
+
+
+def _topic_of(given: GivenRecord, source: Source) -> str:
+    assert isinstance(source, TopicSource), source
+    return given.topic or source.topics[0]
 
 
 def _failure_problems(step: CaseStep, reasons: Mapping[str, str]) -> list[Failure]:
