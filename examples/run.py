@@ -57,7 +57,11 @@ def feed(scenario: str, address: str) -> int:
 
 
 def pipeline_file(scenario: str) -> pathlib.Path:
-    (found,) = (path for path in (EXAMPLES / scenario).glob("pipeline.*") if path.suffix in (".yaml", ".py"))
+    (found,) = (
+        EXAMPLES / scenario / name
+        for name in ("pipeline.yaml", "pipeline.py")
+        if (EXAMPLES / scenario / name).exists()
+    )
     return found
 
 

@@ -49,14 +49,8 @@ def call_command(*arguments: str, stdin: str | bytes = "") -> "subprocess.Comple
         patch.setattr(sys, "stdin", io.TextIOWrapper(given))
         patch.setenv("COLUMNS", ENVIRONMENT["COLUMNS"])
         patch.setenv("NO_COLOR", ENVIRONMENT["NO_COLOR"])
-        root = (
-            logging.getLogger()
-        )  # a command adds a handler that writes to `err`, and earlier tests may have left one
-        usable = [
-            each for each in root.handlers if not getattr(getattr(each, "stream", None), "closed", False)
-        ]
-        patch.setattr(root, "handlers", usable)
-        patch.setattr(logging, "raiseExceptions", False)
+        handlers = logging.getLogger().handlers.copy()  # `penstock up` adds one that writes to `err`
+        patch.setattr(logging.getLogger(), "handlers", handlers)
         exit_code = main.run(arguments)
     printed = []
     for stream in (out, err):

@@ -1,4 +1,4 @@
-"""`penstock pipeline …`: check, run and backfill pipelines on Spark, and show their status."""
+"""`penstock pipeline …`: check, test, run and backfill pipelines on Spark, and show their status."""
 
 import contextlib
 import signal
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.errors import CommandError, UsageError
+from penstock.cli.errors import EXIT_FAILED, EXIT_USAGE, CommandError, UsageError
 from penstock.cli.options import listen_address
 from penstock.cli.output import AsJson, print_json, print_table
 from penstock.cli.pipeline_changes import history, plan, reset
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from penstock.spark.pipeline.progress.metrics import MetricsAddress
     from penstock.spark.pipeline.progress.status import RunStatus
 
-app = typer.Typer(help="Check, run and watch data pipelines on Spark.", no_args_is_help=True)
+app = typer.Typer(help="Check, test, run and watch data pipelines on Spark.", no_args_is_help=True)
 
 
 @app.command()
@@ -204,6 +204,44 @@ def _stop_on_signals() -> Iterator[threading.Event]:
 
     with stop_on_signals(on_first, on_later) as stopping:
         yield stopping
+
+
+@app.command("test")
+def run_cases(
+    *,
+    paths: list[str] = typer.Argument(
+        metavar="PATH...", help="Pipeline files, their cases files, or directories with such files."
+    ),
+    pattern: str | None = typer.Option(
+        None, "-k", metavar="PATTERN", help="Run only the cases whose file or name contains this text."
+    ),
+    junit: str | None = typer.Option(
+        None, "--junit", metavar="FILE", help="Write the results to this file in JUnit's XML format."
+    ),
+) -> None:
+    """Run the cases of pipelines: payments.tests.yaml has those of payments.yaml.
+
+    Each case has a broker and tables of its own; all run in one Spark session. The command fails with status 1 if a
+    case fails, and with status 2 if a cases file is wrong.
+
+    For example:
+
+      penstock pipeline test payments.yaml
+      penstock pipeline test pipelines/ -k refund --junit results.xml
+    """
+    with pipeline_errors():
+        from penstock.spark.testing.cases import command
+        from penstock.spark.testing.cases.find import CasesNotFound
+
+        try:
+            files = command.read_files(paths, pattern)
+        except command.BadCases as error:
+            print(error, file=sys.stderr)
+            raise typer.Exit(EXIT_USAGE) from None
+        except CasesNotFound as error:
+            raise UsageError(str(error)) from None
+        if not command.run_files(files, junit):
+            raise typer.Exit(EXIT_FAILED)
 
 
 @app.command()

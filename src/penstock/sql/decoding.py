@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.spark.decode.avro.rows import AvroRowDecoder
-from penstock.spark.decode.schema_registry import RegistryUnreachable, fetch_schema
 from penstock.spark.decode.batch import BatchDecoder, DecoderError, Rejected
 from penstock.spark.decode.framing import split_frame
 from penstock.spark.decode.protobuf import ProtobufRowDecoder
+from penstock.spark.decode.schema_registry import RegistryUnreachable, fetch_schema
 from penstock.spark.decode.settings import AvroDecoder, ProtobufDecoder
 from penstock.sql.columns import ERROR, RECORD_COLUMNS
 from penstock.sql.errors import SqlError

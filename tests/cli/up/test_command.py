@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.cli.errors import CommandError
-from penstock.cli.main import run
 from penstock.cli.parser import run_parsed
 from penstock.cli.up.options import UpOptions, parse_quickly
 from penstock.cli.up.serve import load_settings, parse_listeners
 from penstock.config.broker import BrokerConfig
-from tests.cli.conftest import COMMAND, ENVIRONMENT, TIMEOUT_SECONDS, run_command
+from tests.cli.conftest import COMMAND, ENVIRONMENT, TIMEOUT_SECONDS, call_command, run_command
 
 
 def settings(*given: str, file: Path | None = None, **options: Any) -> BrokerConfig:
@@ -144,14 +143,11 @@ def test_listeners_with_names_are_taken_as_they_are() -> None:
         ),
     ],
 )
-def test_a_wrong_option_is_one_line_on_standard_error(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["up", *arguments]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert words in captured.err
-    assert captured.err.count("\n") == 1
+def test_a_wrong_option_is_one_line_on_standard_error(arguments: list[str], words: str) -> None:
+    done = call_command("up", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def start(*arguments: str) -> "subprocess.Popen[str]":

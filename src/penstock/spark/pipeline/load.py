@@ -21,14 +21,15 @@ def load(path: str, environment: Mapping[str, str] | None = None) -> Pipeline:
     if extension == ".py":
         from penstock.spark.pipeline.python.file import read_python  # noqa: PLC0415
 
-        _read_text(path)
+        read_text(path)
         return read_python(path)
     from penstock.spark.pipeline.yaml.file import read_yaml  # noqa: PLC0415
 
-    return read_yaml(_read_text(path), path, os.environ if environment is None else environment)
+    return read_yaml(read_text(path), path, os.environ if environment is None else environment)
 
 
-def _read_text(path: str) -> str:
+def read_text(path: str) -> str:
+    """Return the text of a file, or raise PipelineError."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

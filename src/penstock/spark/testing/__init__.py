@@ -9,22 +9,12 @@
         assert pipeline_kit.dead_letters("payments")[0].error.startswith("not JSON")
 
 The fixtures come with `pytest_plugins = ["penstock.spark.testing.plugin"]` in the conftest.py at the root of the tests.
-Without pytest, use `running_kit`. Checkpoints and tables with a relative path are written below the kit's directory.
+Without pytest, use `running_kit`. `cases` are such tests in YAML. See docs/testing.md.
 """
 
-from penstock.spark.testing.broker import BrokerDidNotStart, TestBroker, running_broker
 from penstock.spark.testing.compare import rows_differ
 from penstock.spark.testing.kit import PipelineKit, running_kit
 from penstock.spark.testing.records import Record
 from penstock.spark.testing.session import start_test_session
 
-__all__ = [
-    "BrokerDidNotStart",
-    "PipelineKit",
-    "Record",
-    "TestBroker",
-    "rows_differ",
-    "running_broker",
-    "running_kit",
-    "start_test_session",
-]
+__all__ = ["PipelineKit", "Record", "rows_differ", "running_kit", "start_test_session"]

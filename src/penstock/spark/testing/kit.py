@@ -1,48 +1,53 @@
-"""The kit: a broker, a session, and a directory for the files of pipelines."""
+"""The kit: a broker of its own, a session, and a directory for everything that a pipeline writes."""
 
 import contextlib
+import io
 import json
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
-from msgspec.structs import replace
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
+from penstock.embedded import Broker
+from penstock.embedded import Record as StoredRecord
 from penstock.spark.dead_letter_format import TOPIC_SUFFIX, DeadLetter, read_headers
-from penstock.spark.pipeline.core.model import Output, Pipeline, Source, TableSource
+from penstock.spark.lake.formats import existing_table
+from penstock.spark.lake.options import parse_options
+from penstock.spark.lake.reader import TableReader
+from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.load import load
-from penstock.spark.pipeline.outputs import TableTarget
+from penstock.spark.pipeline.progress.terminal import Display
 from penstock.spark.pipeline.run.runner import RunResult, run
-from penstock.spark.testing.broker import TestBroker, running_broker
 from penstock.spark.testing.compare import Row, rows_differ
-from penstock.spark.testing.records import KeyOf, Record, as_record
+from penstock.spark.testing.isolate import isolated, table_path
+from penstock.spark.testing.records import KeyOf, as_record
 from penstock.spark.testing.session import start_test_session
 
 _TIMEOUT_SECONDS = 30.0
 
 
 class PipelineKit:
-    """Feeds topics, runs pipeline files and reads their outputs. Paths are relative to `directory`."""
+    """Feeds topics, runs pipeline files and reads their outputs. Everything that they write is below `directory`."""
 
-    def __init__(self, broker: TestBroker, spark: SparkSession, directory: str) -> None:
+    def __init__(self, broker: Broker, spark: SparkSession, directory: str) -> None:
         self.broker = broker
         self.spark = spark
         self.directory = directory
-        self._admin = AdminClient({"bootstrap.servers": broker.bootstrap})
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
-        if name not in self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics:
-            self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(_TIMEOUT_SECONDS)
+        self.broker.create_topic(name, partitions)
 
     def feed(self, topic: str, events: Iterable[Any], *, key: KeyOf | None = None) -> None:
         """Send mappings, events, bytes, text, None or Records in order; create the topic if it is missing."""
         self.create_topic(topic)
         producer = Producer(
-            {"bootstrap.servers": self.broker.bootstrap, "partitioner": "murmur2_random", "linger.ms": 5}
+            {
+                "bootstrap.servers": self.broker.bootstrap_servers,
+                "partitioner": "murmur2_random",
+                "linger.ms": 0,
+            }
         )
         refused: list[str] = []
 
@@ -67,67 +72,33 @@ class PipelineKit:
 
     def run(self, file: str, *, environment: Mapping[str, str] | None = None) -> RunResult:
         """Run a pipeline file until it has read all current records. A failed query fails the test."""
-        result = run(self.relocated(load(file, environment)), once=True, spark=self.spark, quiet=True)
+        result = self.run_isolated(self.isolated(load(file, environment)))
         assert not result.given_up, f"{file} failed: {result.given_up}"
         return result
 
-    def relocated(self, pipeline: Pipeline) -> Pipeline:
-        """Move a pipeline to this kit's broker, with its files below this kit's directory."""
-        return replace(
-            pipeline,
-            bootstrap_servers=self.broker.bootstrap,
-            checkpoints=os.path.join(self.directory, "checkpoints", pipeline.name),
-            sources=tuple(self._relocated_source(pipeline, source) for source in pipeline.sources),
-            outputs=tuple(self._relocated_output(output) for output in pipeline.outputs),
-        )
+    def isolated(self, pipeline: Pipeline) -> Pipeline:
+        """Move a pipeline to this kit's broker and directory."""
+        return isolated(pipeline, self.broker.bootstrap_servers, self.directory)
 
-    def _relocated_output(self, output: Output) -> Output:
-        target = output.target
-        if isinstance(target, TableTarget):
-            return replace(output, target=replace(target, path=self.path(target.path)))
-        return output
-
-    def _relocated_source(self, pipeline: Pipeline, source: Source) -> Source:
-        """Read the table that the test wrote if there is none beside the file."""
-        if not isinstance(source, TableSource) or os.path.exists(pipeline.resolve(source.path)):
-            return source
-        return replace(source, path=self.path(source.path))
+    def run_isolated(self, pipeline: Pipeline) -> RunResult:
+        """Run a pipeline that was moved already. The result has the reasons of failed queries."""
+        return run(pipeline, once=True, spark=self.spark, display=Display(io.StringIO()))
 
     def path(self, path: str) -> str:
-        return path if "://" in path else os.path.join(self.directory, path)
+        """Return where a table with this path in the file is kept."""
+        return table_path(path, self.directory)
 
-    def records(self, topic: str) -> list[Record]:
-        """Return all committed records of a topic, partition by partition."""
-        partitions = self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics[topic].partitions
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.broker.bootstrap,
-                "group.id": "penstock-test-kit",
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "isolation.level": "read_committed",
-            }
-        )
-        found: list[Record] = []
-        try:
-            for partition in sorted(partitions):
-                consumer.assign([TopicPartition(topic, partition, 0)])
-                found += _until_end(consumer)
-        finally:
-            consumer.close()
-        return found
+    def records(self, topic: str) -> list[StoredRecord]:
+        """Return all committed records of a topic, partition by partition; none if it does not exist."""
+        return self.broker.topic(topic).records(committed_only=True)
 
     def dead_letters(self, pipeline: str) -> list[DeadLetter]:
         """Return the dead letters of a pipeline; none if the topic does not exist."""
-        topic = f"{pipeline}{TOPIC_SUFFIX}"
-        if topic not in self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics:
-            return []
-        letters = [read_headers(record.headers) for record in self.records(topic)]
+        letters = [read_headers(record.headers) for record in self.records(f"{pipeline}{TOPIC_SUFFIX}")]
         return [letter for letter in letters if letter is not None]
 
     def table(self, path: str) -> list[dict[str, Any]]:
-        rows = self.spark.read.format("penstock_lake").load(self.path(path)).collect()
-        return [row.asDict(recursive=True) for row in rows]
+        return read_table(self.path(path))
 
     def assert_topic(
         self, topic: str, expected: Iterable[Row], *, columns: Sequence[str] | None = None
@@ -146,33 +117,22 @@ class PipelineKit:
         assert difference is None, f"table {path}: {difference}"
 
 
-def _until_end(consumer: Any) -> Iterator[Record]:
-    while True:
-        message = consumer.poll(_TIMEOUT_SECONDS)
-        assert message is not None, "the broker does not answer"
-        if (error := message.error()) is not None:
-            assert error.code() == KafkaError._PARTITION_EOF, str(error)  # noqa: SLF001 - its public name begins so
-            return
-        kind, timestamp_ms = message.timestamp()
-        yield Record(
-            value=message.value(),
-            key=message.key(),
-            headers=tuple(message.headers() or ()),
-            partition=message.partition(),
-            timestamp_ms=timestamp_ms if kind else None,
-        )
+def read_table(path: str) -> list[dict[str, Any]]:
+    """Read a table of any of our formats in this process, which takes milliseconds; a job of Spark takes a second."""
+    state = existing_table(path).state()
+    assert state is not None, path
+    reader = TableReader(parse_options({"path": path}), state.schema.names)
+    return [row for share in reader.partitions() for batch in reader.read(share) for row in batch.to_pylist()]
 
 
 @contextlib.contextmanager
-def running_kit(
-    *, broker: TestBroker | None = None, spark: SparkSession | None = None, directory: str | None = None
-) -> Iterator[PipelineKit]:
-    """Create a kit with the given parts; start the others, and stop them at the end."""
+def running_kit(*, spark: SparkSession | None = None, directory: str | None = None) -> Iterator[PipelineKit]:
+    """Create a kit with a broker of its own. Without `spark` and `directory`, it has its own until the end."""
     with contextlib.ExitStack() as opened:
         home = directory or opened.enter_context(tempfile.TemporaryDirectory(prefix="penstock-kit-"))
-        served = broker or opened.enter_context(running_broker(os.path.join(home, "broker")))
+        broker = opened.enter_context(Broker())
         session = spark
         if session is None:
             session = start_test_session(home)
             opened.callback(session.stop)
-        yield PipelineKit(served, session, home)
+        yield PipelineKit(broker, session, home)

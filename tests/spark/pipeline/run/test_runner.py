@@ -223,35 +223,6 @@ def test_good_records_reach_every_output_once_and_bad_ones_are_dead_letters_once
     assert (rejects.rows, rejects.dead_letters) == (5, 3)
 
 
-def test_once_follows_records_from_output_to_output(shop: Shop) -> None:
-    """A saga in one file: orders are paid, payments are announced, and the history has both."""
-    for name in ("orders",):
-        shop.create(name)
-
-    def passed_on(name: str, source: str) -> tuple[Step, Output]:
-        step = Step(
-            name=f"to_{name}",
-            inputs=(source,),
-            operation=SqlStep(query=f"SELECT id, amount + 1 AS amount FROM {source}"),
-        )
-        return step, Output(name=name, input=f"to_{name}", target=TopicTarget(topic=shop.topic(name)))
-
-    pay, payments = passed_on("payments", "orders")
-    notify, notices = passed_on("notices", "payments")
-    pipeline = shop.pipeline(
-        Output(name="history", input="notices", target=TableTarget(path="lake/history")),
-        notices,
-        payments,
-        sources=(shop.source("orders"), shop.source("payments"), shop.source("notices")),
-        steps=(notify, pay),
-    )
-    shop.produce("orders", [order(number) for number in range(5)])
-    assert shop.run_once(pipeline).exit_code == 0
-    rows = shop.table("lake/history")
-    assert ids(rows) == ["o0", "o1", "o2", "o3", "o4"]
-    assert {row["amount"] for row in rows} == {12.0}
-
-
 def test_in_update_mode_changed_rows_are_written_though_a_replayed_batch_writes_nothing(shop: Shop) -> None:
     shop.create("orders", partitions=1)
     query = "SELECT id, sum(amount) AS total FROM orders GROUP BY id"

@@ -23,10 +23,8 @@ _T = TypeVar("_T")
 
 def read_yaml(text: str, path: str, environment: Mapping[str, str]) -> Pipeline:
     """Return the pipeline in the text of the file at `path`; raise PipelineError with all problems."""
-    if len(text) > _BYTES_MAX:
-        raise PipelineError(path, [error(0, f"is larger than {_BYTES_MAX} bytes: this is no pipeline file")])
     reading = Reading(environment, os.path.dirname(path) or ".")
-    top = Section(reading, _compose(text, path), "pipeline file")
+    top = Section(reading, compose(text, path), "pipeline file")
     if reading.problems and not top.names():
         raise PipelineError(path, reading.problems)
     broken: list[str] = []
@@ -65,18 +63,28 @@ def read_yaml(text: str, path: str, environment: Mapping[str, str]) -> Pipeline:
     return assemble(draft, reading.problems, broken=broken)
 
 
-def _compose(text: str, path: str) -> yaml.Node:
+def compose(
+    text: str,
+    path: str,
+    *,
+    kind: str = "pipeline file",
+    begins: str = "`pipeline: NAME`, `sources:` and `outputs:`",
+    loader: type[yaml.SafeLoader] = yaml.SafeLoader,
+) -> yaml.Node:
+    """Parse a file of this kind to nodes, which know their lines."""
+    if len(text) > _BYTES_MAX:
+        raise PipelineError(path, [error(0, f"is larger than {_BYTES_MAX} bytes: this is no {kind}")])
     try:
-        node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+        node: yaml.Node | None = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as wrong:
         mark = wrong.problem_mark or wrong.context_mark
         line = mark.line + 1 if mark is not None else 0
         reason = ", ".join(part for part in (wrong.context, wrong.problem) if part)
         raise PipelineError(path, [error(line, f"is not YAML: {reason}")]) from None
     except RecursionError:
-        raise PipelineError(path, [error(0, "is nested too deeply: this is no pipeline file")]) from None
+        raise PipelineError(path, [error(0, f"is nested too deeply: this is no {kind}")]) from None
     except yaml.YAMLError as wrong:
         raise PipelineError(path, [error(0, f"is not YAML: {' '.join(str(wrong).split())}")]) from None
     if node is None:
-        raise PipelineError(path, [error(0, "is empty: write `pipeline: NAME`, `sources:` and `outputs:`")])
+        raise PipelineError(path, [error(0, f"is empty: write {begins}")])
     return node
