@@ -1,8 +1,9 @@
 """The stored state of a group whose outputs share their reads.
 
-    <checkpoints>/_source.<source>/            the checkpoint of Spark's query
-        start.json                             the offsets with which batch 0 begins
-        outputs/<output>.json                  a Position
+    <checkpoints>/_source.<source>/
+        query/                     the checkpoint of Spark's query
+        start.json                 the offsets with which batch 0 begins
+        outputs/<output>.json      a Position
 
 The first start writes the positions, then `start.json`. An output that had a checkpoint of its own is continued where
 that ends: a new group begins at the furthest of its outputs, and the others catch up. The old checkpoint then gets a
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
-from penstock.spark.pipeline.core.queries import SHARED_PREFIX, PlannedQuery
+from penstock.spark.pipeline.core.queries import SHARED_PREFIX, PlannedQuery, QueryGroup
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.run.checkpoints import CheckpointFiles, QueryLog
 from penstock.spark.pipeline.run.positions import OwnBatch, Position, furthest, in_step, new_position
@@ -51,15 +52,14 @@ class GroupState:
     def __init__(
         self,
         files: CheckpointFiles,
-        key: str,
-        members: Sequence[PlannedQuery],
+        group: QueryGroup,
         first_offsets: Callable[[], Offsets],
     ) -> None:
         self._files = files
-        self._key = key
-        self._log = QueryLog(files, key)
+        self._key = group.key
+        self._log = QueryLog(files, group.checkpoint)
         self._first_offsets = first_offsets
-        self.positions = self._open(members)
+        self.positions = self._open(group.members)
 
     @property
     def start(self) -> Offsets:
