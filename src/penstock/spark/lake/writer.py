@@ -72,7 +72,7 @@ class TableBatch:
 
     def commit_batch(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         batch = self._batch
-        self._commit(messages, batch and batch.batch_id, batch and batch.query_id)
+        self._commit(messages, batch.batch_id if batch else None, batch.query_id if batch else None)
 
     def _commit(
         self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None, query_id: str | None
