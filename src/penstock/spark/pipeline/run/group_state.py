@@ -110,8 +110,24 @@ class GroupState:
             if text is not None:
                 self.positions[member.key] = msgspec.json.decode(text, type=Position)
             else:
-                self.save(member.key, self._continued(member) or new_position(reached=self._first_offsets()))
+                self.save(member.key, self._continued(member) or self._added())
+            self._retire_checkpoint(member)
         return self.positions
+
+    def _added(self) -> Position:
+        """Return the position of an output that is new in the group: it catches up from where the source starts."""
+        end = self.end()
+        # The group may not have read yet what comes before the start of the new output.
+        reached = {
+            topic: {at: min(offset, end.get(topic, {}).get(at, offset)) for at, offset in partitions.items()}
+            for topic, partitions in self._first_offsets().items()
+        }
+        return new_position(reached=reached)
+
+    def _retire_checkpoint(self, member: PlannedQuery) -> None:
+        mark = f"{member.key}/{_CONTINUED}"
+        if QueryLog(self._files, member.key).query_id() is not None and self._files.read(mark) is None:
+            self._files.write(mark, f"in {self._key}")
 
     def _begin(self, members: Sequence[PlannedQuery]) -> None:
         continued = {member.key: self._continued(member) for member in members}

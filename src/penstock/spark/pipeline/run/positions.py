@@ -71,11 +71,10 @@ def written(position: Position) -> Position:
 
 def with_next_batch(position: Position, end: Offsets) -> Position:
     """Begin the batch from where the output is to `end`, unless it is there."""
-    if position.pending is not None or position.reached is None or position.reached == end:
+    reached = position.reached
+    if position.pending is not None or reached is None or furthest([reached, end]) != end or reached == end:
         return position
-    batch = OwnBatch(
-        query_id=position.catch_up, batch_id=position.own_batches, start=position.reached, end=end
-    )
+    batch = OwnBatch(query_id=position.catch_up, batch_id=position.own_batches, start=reached, end=end)
     return replace(position, pending=batch, own_batches=position.own_batches + 1)
 
 

@@ -35,7 +35,8 @@ class Member:
 
     planned: PlannedQuery
     writer: OutputWriter
-    is_working: bool = False  # its thread writes a batch
+    worker: threading.Thread | None = None  # writes what it misses
+    is_working: bool = False  # the worker writes a batch
 
 
 @dataclass(frozen=True)
