@@ -85,9 +85,12 @@ class TableBatch:
         """Leave the files to `vacuum`."""
 
     def commit_batch(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        self._commit(messages, self._batch)
+        batch = self._batch
+        self._commit(messages, batch.batch_id if batch else None, batch.query_id if batch else None)
 
-    def _commit(self, messages: Sequence[WriterCommitMessage | None], batch: Batch | None) -> None:
+    def _commit(
+        self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None, query_id: str | None
+    ) -> None:
         """Commit the files of the tasks, or remove them if the batch was committed before."""
         files = [
             file for message in messages if isinstance(message, TaskCommitMessage) for file in message.files
@@ -105,7 +108,7 @@ class TableBatch:
             partition_by=self._partition_by,
             replaces_all=self._replaces_all,
             merge_schema=self._options.merge_schema,
-            batch=batch,
+            batch=_batch(query_id, batch_id),
             changes=self._changes,
         )
         is_new = table.commit(commit)
@@ -146,14 +149,14 @@ class TableWriter(TableBatch, DataSourceArrowWriter):
     """`df.write`: one transaction, recorded as a batch only if the options `query_id` and `batch_id` are set."""
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._commit(messages, _batch(self._options.query_id or _query_of(messages), self._options.batch_id))
+        self._commit(messages, self._options.batch_id, self._options.query_id or _query_of(messages))
 
 
 class TableStreamWriter(TableBatch, DataSourceStreamArrowWriter):
     """`df.writeStream`: each micro-batch is one transaction, done once."""
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        self._commit(messages, _batch(_query_of(messages) or self._options.query_id, batchId))
+        self._commit(messages, batchId, _query_of(messages) or self._options.query_id)
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

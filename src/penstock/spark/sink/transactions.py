@@ -76,6 +76,7 @@ class BrokerTransactions:
         self._cluster = cluster
         self._timeout_ms = TIMEOUT_MS_DEFAULT if timeout_ms is None else timeout_ms
         self._can_lower_timeout = timeout_ms is None
+        self._has_decisions_topic = False
 
     def _call(self, kind: int, key: str, request: Any, what: str) -> Any:
         """Ask a coordinator until its response has no retriable error. Raises `BrokerError` for any other."""
@@ -233,9 +234,10 @@ class BrokerTransactions:
         group = driver_id(query_id)  # also the driver's transactional id
         offsets = _decision_request(group, producer, decision.batch_id, encode_pieces(decision))
         what = f"deciding batch {decision.batch_id} of query {query_id}"
-        if not self._cluster.topics([DECISIONS_TOPIC]):
+        if not self._has_decisions_topic and not self._cluster.topics([DECISIONS_TOPIC]):
             # It stays empty, but brokers accept offsets only for partitions that exist.
             self._cluster.create_topic(DECISIONS_TOPIC, partitions=PARTITIONS)
+        self._has_decisions_topic = True
         add = add_offsets_to_txn.AddOffsetsToTxnRequest(
             transactional_id=group,
             producer_id=producer.producer_id,

@@ -39,7 +39,7 @@ def test_a_query_continues_after_the_last_batch_that_it_planned(tmp_path: Path) 
 
 
 def test_outputs_that_share_reads_are_where_their_group_is_unless_they_are_behind(tmp_path: Path) -> None:
-    write_query(tmp_path, "_source.orders", '{"a": {"0": 9}}', commits=1)
+    write_query(tmp_path, "_source.orders/query", '{"a": {"0": 9}}', commits=1)
     outputs = tmp_path / "_source.orders" / "outputs"
     outputs.mkdir()
     (outputs / "ahead.json").write_text(json.dumps({"identity": "x", "pending": None, "reached": None}))

@@ -35,6 +35,7 @@ def test_a_refused_batch_is_written_again_under_its_own_identity_and_then_what_c
 def test_an_output_that_has_reached_its_group_waits_for_its_next_batch() -> None:
     position = written(refused(new_position(), 7, at(10), at(20)))
     assert with_next_batch(position, at(20)) == position
+    assert with_next_batch(position, at(10)) == position  # its group replays the batch
     assert position.is_behind
     assert not in_step(position).is_behind
 

@@ -11,11 +11,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark c
 
 from penstock.spark.encode.schemas import Registration
 from penstock.spark.pipeline.compile.errors import short_message
-from penstock.spark.pipeline.compile.frames import ReadSource, compile_frames
+from penstock.spark.pipeline.compile.frames import Compiled, ReadSource, compile_frames
+from penstock.spark.pipeline.compile.sharing import sources_to_share
 from penstock.spark.pipeline.compile.sources import read_table
 from penstock.spark.pipeline.core.model import Pipeline, Source, TableSource
 from penstock.spark.pipeline.core.problems import Problem, error
-from penstock.spark.pipeline.core.queries import plan_queries, rejects_of
+from penstock.spark.pipeline.core.queries import group_queries, plan_queries, rejects_of
 from penstock.spark.pipeline.run.failures import reason_of
 from penstock.spark.record_columns import RECORD
 from penstock.spark.source.readers import RECORD_SCHEMA
@@ -24,6 +25,7 @@ from penstock.spark.source.readers import RECORD_SCHEMA
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     columns: dict[str, tuple[tuple[str, str], ...]]  # by source or step: (column, type)
+    checkpoints: dict[str, str] = {}  # by query: the directory of its checkpoint, if it shares one
 
 
 def analyse(
@@ -49,7 +51,14 @@ def analyse(
         )
         for name, frame in compiled.frames.items()
     }
-    return Analysis(problems=tuple(dict.fromkeys(problems)), columns=columns)
+    checkpoints = {} if compiled.problems else _shared_checkpoints(pipeline, compiled)
+    return Analysis(problems=tuple(dict.fromkeys(problems)), columns=columns, checkpoints=checkpoints)
+
+
+def _shared_checkpoints(pipeline: Pipeline, compiled: Compiled) -> dict[str, str]:
+    queries = plan_queries(pipeline)
+    groups = group_queries(pipeline, queries, sources_to_share(pipeline, queries, compiled))
+    return {member.key: group.key for group in groups if group.shared_source for member in group.members}
 
 
 def _empty_frames(spark: SparkSession, pipeline: Pipeline) -> ReadSource:

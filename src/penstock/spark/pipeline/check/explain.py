@@ -102,7 +102,7 @@ def _window(window: model.WindowStep) -> str:
 def _query(query: PlannedQuery, report: Report) -> Row:
     pipeline, partitions = report.pipeline, report.partitions
     every = format_duration(query.trigger_ms)
-    checkpoint = f"{checkpoint_root(pipeline)}/{query.key}"
+    checkpoint = f"{checkpoint_root(pipeline)}/{report.analysis.checkpoints.get(query.key, query.key)}"
     if query.output is None:
         to = f"topic {describe_written(dead_letter_topic(pipeline), None, partitions)}"
         return None, query.name, f"rejects of {query.rejecting}", to, "append", every, checkpoint

@@ -4,7 +4,7 @@ Each output is written by itself, and so are the dead letters of each source, st
 are the planned queries, which the user sees, named `<pipeline>.<output>` or `<pipeline>.dead-letters.<source or step>`.
 
 A `QueryGroup` is one streaming query of Spark. Planned queries that only pick and change rows of one source share its
-reads: their group has the checkpoint `_source.<source>`. Every other planned query is a group of its own, whose
+reads: their group has its state in `_source.<source>`. Every other planned query is a group of its own, whose
 checkpoint is named like the part after the pipeline's name (docs/adr/0027-read-once.md).
 
 Groups may feed each other through topics. `plan_rounds` puts a group after those that write its topics; groups that
@@ -23,6 +23,7 @@ from penstock.spark.pipeline.core.model import Output, Pipeline, TopicSource, re
 
 DEAD_LETTERS = "dead-letters"
 SHARED_PREFIX = "_source."  # no output can have a name that begins so
+SHARED_CHECKPOINT = "query"
 
 
 class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
 class QueryGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The planned queries that one streaming query writes."""
 
-    key: str  # the checkpoint's directory
+    key: str  # the directory of its state
     name: str  # of Spark's query
     members: tuple[PlannedQuery, ...]
     shared_source: str = (
@@ -58,6 +59,15 @@ class QueryGroup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def trigger_ms(self) -> int:
         return self.members[0].trigger_ms
+
+    @property
+    def checkpoint(self) -> str:
+        """The directory of Spark's checkpoint. Spark wants a new one to be empty."""
+        return f"{self.key}/{SHARED_CHECKPOINT}" if self.shared_source else self.key
+
+    @property
+    def has_one_member(self) -> bool:
+        return len(self.members) == 1
 
     @property
     def label(self) -> str:

@@ -1,7 +1,7 @@
 """Reads where the queries of a pipeline are, and gives up their places.
 
     <output>/metadata, offsets/<batch>, commits/<batch>     Spark's checkpoint of a query
-    _source.<source>/                                       the checkpoint of outputs that share the reads of a source
+    _source.<source>/query/                                 the same of outputs that share the reads of a source
     _source.<source>/outputs/<output>.json                  the place of one: `reached` or `pending` if it is behind
 
 An offsets file has a version, the metadata of the batch, and one line for each source: the end of the batch. Only
@@ -20,12 +20,11 @@ import msgspec
 
 from penstock.spark.lake.disk import Disk
 from penstock.spark.pipeline.core.model import Pipeline
-from penstock.spark.pipeline.core.queries import checkpoint_root
+from penstock.spark.pipeline.core.queries import SHARED_CHECKPOINT, SHARED_PREFIX, checkpoint_root
 from penstock.spark.source.offsets import StreamOffsets, from_json
 
 _HEADER_LINES = 2
 _REMOVED = ".reset"
-_SHARED = "_source."
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +43,7 @@ def keys_with_checkpoint(root: str) -> list[str]:
         for path in glob.glob(os.path.join(glob.escape(root), "*", "metadata"))
     ]
     shared = [os.path.basename(path).removesuffix(".json") for path in _shared_places(root, "*")]
-    return sorted({*(key for key in own if not key.startswith(_SHARED)), *shared})
+    return sorted({*(key for key in own if not key.startswith(SHARED_PREFIX)), *shared})
 
 
 def has_finished_batch(root: str, key: str) -> bool:
@@ -77,13 +76,14 @@ def move_aside(root: str, key: str) -> str | None:
 
 def _shared_places(root: str, key: str) -> Iterator[str]:
     name = f"{key if key == '*' else glob.escape(key)}.json"
-    yield from glob.glob(os.path.join(glob.escape(root), f"{_SHARED}*", "outputs", name))
+    yield from glob.glob(os.path.join(glob.escape(root), f"{SHARED_PREFIX}*", "outputs", name))
 
 
 def _shared_offsets(path: str) -> StreamOffsets:
     """Return where an output of a group is: with the group, unless it is behind."""
     place: dict[str, Any] = json.loads(Disk().read(path) or b"{}")
-    group = next(iter(_last_offsets(os.path.dirname(os.path.dirname(path)))), StreamOffsets(offsets={}))
+    directory = os.path.join(os.path.dirname(os.path.dirname(path)), SHARED_CHECKPOINT)
+    group = next(iter(_last_offsets(directory)), StreamOffsets(offsets={}))
     behind = (place.get("pending") or {}).get("start") or place.get("reached")
     return group if behind is None else msgspec.structs.replace(group, offsets=from_json(behind))
 

@@ -26,7 +26,7 @@ OnFailure = Callable[[str, str], int | None]
 
 @dataclass(kw_only=True)
 class CatchUp:
-    """The threads of a group. `follows_group` is cleared when the group writes no more batches."""
+    """The threads of a group: one for each output that is behind."""
 
     batches: SharedBatches
     spark: SparkSession
@@ -72,6 +72,7 @@ class CatchUp:
         name = f"catch-up {member.planned.name}"
         thread = threading.Thread(target=self._work, args=(member, pause_ms), name=name, daemon=True)
         self._threads = [each for each in self._threads if each.is_alive()] + [thread]
+        member.worker = thread  # one that has just put the output in step may not have ended yet
         thread.start()
 
     def _work(self, member: Member, pause_ms: int) -> None:
@@ -99,6 +100,8 @@ class CatchUp:
         batches = self.batches
         with batches.changed:
             while not self.is_stopped.is_set() and batches.position(member).is_behind:
+                if member.worker is not threading.current_thread():
+                    return None
                 position = with_next_batch(batches.position(member), batches.end)
                 if position.pending is not None:
                     if position != batches.position(member):

@@ -1,8 +1,9 @@
 """The stored state of a group whose outputs share their reads.
 
-    <checkpoints>/_source.<source>/            the checkpoint of Spark's query
-        start.json                             the offsets with which batch 0 begins
-        outputs/<output>.json                  a Position
+    <checkpoints>/_source.<source>/
+        query/                     the checkpoint of Spark's query
+        start.json                 the offsets with which batch 0 begins
+        outputs/<output>.json      a Position
 
 The first start writes the positions, then `start.json`. An output that had a checkpoint of its own is continued where
 that ends: a new group begins at the furthest of its outputs, and the others catch up. The old checkpoint then gets a
@@ -15,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.spark.pipeline.core.problems import PipelineError, Problem
-from penstock.spark.pipeline.core.queries import SHARED_PREFIX, PlannedQuery
+from penstock.spark.pipeline.core.queries import SHARED_PREFIX, PlannedQuery, QueryGroup
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.run.checkpoints import CheckpointFiles, QueryLog
 from penstock.spark.pipeline.run.positions import (
@@ -59,15 +60,14 @@ class GroupState:
     def __init__(
         self,
         files: CheckpointFiles,
-        key: str,
-        members: Sequence[PlannedQuery],
+        group: QueryGroup,
         first_offsets: Callable[[str], Offsets],
     ) -> None:
         self._files = files
-        self._key = key
-        self._log = QueryLog(files, key)
+        self._key = group.key
+        self._log = QueryLog(files, group.checkpoint)
         self._first_offsets = first_offsets
-        self.positions = self._open(members)
+        self.positions = self._open(group.members)
 
     @property
     def start(self) -> Offsets:
@@ -119,11 +119,18 @@ class GroupState:
             if text is not None:
                 self.positions[member.key] = msgspec.json.decode(text, type=Position)
             else:
-                self.save(
-                    member.key,
-                    self._continued(member) or new_position(reached=self._first_offsets(member.key)),
-                )
+                self.save(member.key, self._continued(member) or self._added(member.key))
+            self._retire_checkpoint(member)
         return self.positions
+
+    def _added(self, key: str) -> Position:
+        """Return the position of an output that is new in the group: it catches up from where it starts."""
+        return new_position(reached=self._first_offsets(key))
+
+    def _retire_checkpoint(self, member: PlannedQuery) -> None:
+        mark = f"{member.key}/{_CONTINUED}"
+        if QueryLog(self._files, member.key).query_id() is not None and self._files.read(mark) is None:
+            self._files.write(mark, f"in {self._key}")
 
     def _leave_behind(self, members: Collection[str]) -> None:
         """Store where outputs are that this run goes on without: they are not in the file any more, or refused."""

@@ -70,15 +70,14 @@ def written(position: Position) -> Position:
 
 
 def with_next_batch(position: Position, end: Offsets) -> Position:
-    """Begin the batch from where the output is to `end`, unless it is there, or was reset to a later place."""
-    if position.pending is not None or position.reached is None:
+    """Begin the batch from where the output is to `end`, unless it is there, or starts at a later place."""
+    reached = position.reached
+    if position.pending is not None or reached is None:
         return position
-    end = furthest([position.reached, end])
-    if position.reached == end:
+    end = furthest([reached, end])
+    if reached == end:
         return position
-    batch = OwnBatch(
-        query_id=position.catch_up, batch_id=position.own_batches, start=position.reached, end=end
-    )
+    batch = OwnBatch(query_id=position.catch_up, batch_id=position.own_batches, start=reached, end=end)
     return replace(position, pending=batch, own_batches=position.own_batches + 1)
 
 

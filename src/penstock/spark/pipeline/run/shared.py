@@ -1,8 +1,9 @@
 """Writes the outputs of a group whose outputs share their reads (docs/adr/0027-read-once.md).
 
-Spark calls `SharedBatches` with each batch of the source, decoded. The outputs in step are written one after the other,
-dead letters last. One that refuses the batch is behind from then on; the batch is finished without it, and a thread
-writes what it misses (`catch_up`). If all of them refuse a batch the query fails, and the batch is replayed.
+Spark calls `SharedBatches` with each batch of the source, decoded; for a group with one output, with its rows. The
+outputs in step are written one after the other, dead letters last. One that refuses the batch is behind from then on;
+the batch is finished without it, and a thread writes what it misses (`catch_up`). If all of them refuse a batch the
+query fails, and the batch is replayed.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec.structs import replace
 from pyspark import StorageLevel
@@ -33,7 +35,8 @@ class Member:
 
     planned: PlannedQuery
     writer: OutputWriter
-    is_working: bool = False  # its thread writes a batch
+    worker: threading.Thread | None = None  # writes what it misses
+    is_working: bool = False  # the worker writes a batch
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class SharedBatches:
         self, members: Sequence[Member], rows: DataFrame, batch_id: int
     ) -> tuple[dict[str, Counts], list[tuple[Member, Exception]]]:
         """Return the new counts of each output that has the batch now, and the failures of the others."""
-        compiled = compile_batch(rows, self.pipeline, self.group.shared_source)
+        frames = self._frames(rows)
         known: Counts = {}
         written: dict[str, Counts] = {}
         failures: list[tuple[Member, Exception]] = []
@@ -102,13 +105,18 @@ class SharedBatches:
             if planned.output is None and _rejects(known, planned) == 0:
                 continue
             try:
-                observed = member.writer.write(frame_of(self.pipeline, compiled, planned), batch_id)
+                observed = member.writer.write(frames(planned), batch_id)
             except Exception as failure:  # noqa: BLE001 - the other outputs are written
                 failures.append((member, failure))
                 continue
             written[planned.name] = {name: each for name, each in observed.items() if name not in known}
             known = {**observed, **known}
         return written, failures
+
+    def _frames(self, rows: DataFrame) -> Callable[[PlannedQuery], DataFrame]:
+        if self.group.has_one_member:
+            return lambda _: rows
+        return partial(frame_of, self.pipeline, compile_batch(rows, self.pipeline, self.group.shared_source))
 
     # -- outputs that are behind
 
@@ -147,7 +155,7 @@ class SharedBatches:
             if position.is_behind:
                 reached = position.reached if position.pending is None else position.pending.start
                 yield replace(progress, query=name, input_rows=0, consumed=reached or {})
-            elif result is None:  # nothing came, or it is not known any more
+            elif result is None or self.group.has_one_member:  # it has Spark's own counts
                 yield replace(progress, query=name)
             else:
                 own = replace(progress, query=name, input_rows=progress.input_rows // result.passes)

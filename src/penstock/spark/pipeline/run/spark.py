@@ -10,9 +10,8 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.spark.decode.frames import decode
 from penstock.spark.pipeline.compile.errors import short_message
-from penstock.spark.pipeline.compile.frames import Compiled
+from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import first_offsets, read_streams, start_at
 from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, Sink, TopicSource
@@ -120,21 +119,17 @@ class SparkStarter:
         (source,) = group.reads
         files = CheckpointFiles(self._spark, self._checkpoints)
         try:
-            state = GroupState(
-                files, group.key, group.members, lambda key: self._first_offsets(pipeline, source, key)
-            )
+            state = GroupState(files, group, lambda key: self._first_offsets(pipeline, source, key))
         except PipelineError as error:
             raise CannotStart(str(error)) from None
-        if state.is_unfinished:
-            source = msgspec.structs.replace(source, starting=start_at(pipeline, source, state.start))
         batches = SharedBatches(pipeline, group, state)
         catch_up = CatchUp(
             batches=batches, spark=self._spark, on_failure=on_output_failure, on_success=self.on_catch_up
         )
         batches.on_refusal = catch_up.on_refusal
-        decoded = decode(read_streams(self._spark, pipeline)(source), source.decoder, pipeline.directory)
         self._shared[group.name] = batches
-        query = self._start(group, decoded.writeStream.foreachBatch(batches))
+        frame = self._shared_frame(pipeline, group, state)
+        query = self._start(group, frame.writeStream.foreachBatch(batches))
         catch_up.start_behind()
         return SharedQuery(query, batches, catch_up)
 
@@ -142,8 +137,22 @@ class SparkStarter:
         to = self._resets.get(key)
         return first_offsets(pipeline, source if to is None else source_started_at(source, to))
 
+    def _shared_frame(self, pipeline: Pipeline, group: QueryGroup, state: GroupState) -> DataFrame:
+        """Return the frame that `SharedBatches` gets the batches of."""
+        (source,) = group.reads
+        if state.is_unfinished:
+            begin = msgspec.structs.replace(source, starting=start_at(pipeline, source, state.start))
+            sources = tuple(begin if each is source else each for each in pipeline.sources)
+            pipeline = msgspec.structs.replace(pipeline, sources=sources)
+        compiled = compile_frames(self._spark, pipeline, read_streams(self._spark, pipeline))
+        compiled.raise_problems(pipeline)
+        if group.has_one_member:
+            return frame_of(pipeline, compiled, group.members[0])
+        return compiled.decoded[source.name]
+
     def _start(self, group: QueryGroup, writer: DataStreamWriter) -> StreamingQuery:
-        writer = writer.queryName(group.name).option("checkpointLocation", f"{self._checkpoints}/{group.key}")
+        checkpoint = f"{self._checkpoints}/{group.checkpoint}"
+        writer = writer.queryName(group.name).option("checkpointLocation", checkpoint)
         if self._once:
             writer = writer.trigger(availableNow=True)
         else:

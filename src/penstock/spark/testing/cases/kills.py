@@ -10,6 +10,8 @@ import os
 import threading
 from collections.abc import Iterator
 
+from penstock.spark.pipeline.core.queries import SHARED_CHECKPOINT
+
 _POLL_INTERVAL_S = 0.005  # a query makes its checkpoint long before it has written its first batch
 
 
@@ -51,7 +53,7 @@ class CommitBlocks:
             self._unblock(query)
 
     def _block_new(self) -> None:
-        for query in set(_names(self._checkpoints)) - self._seen:
+        for query in self._queries() - self._seen:
             commits = os.path.join(self._checkpoints, query, "commits")
             if not os.path.isdir(commits):
                 continue
@@ -60,6 +62,11 @@ class CommitBlocks:
             with contextlib.suppress(FileExistsError):  # committed just now: it is not killed
                 os.mkdir(os.path.join(commits, str(batch)))
                 self._blocked[query] = batch
+
+    def _queries(self) -> set[str]:
+        """Return the directories of Spark's checkpoints; that of outputs that share reads is one deeper."""
+        keys = _names(self._checkpoints)
+        return {os.path.join(key, name) for key in keys for name in ("", SHARED_CHECKPOINT)}
 
     def _was_planned(self, query: str, batch: int) -> bool:
         return os.path.exists(os.path.join(self._checkpoints, query, "offsets", str(batch)))
