@@ -8,8 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.cli.main import run
+from penstock.client.settings import ClientSettings
 from penstock.spark.pipeline import check
+from penstock.spark.pipeline.delivery.receivers import TopicReceiver
+from penstock.spark.pipeline.history.record import HistoryRecorder
 from penstock.spark.pipeline.progress.status import (
+    FAILED,
     RUNNING,
     QueryStatus,
     RunStatus,
@@ -105,6 +109,42 @@ def test_the_address_of_the_metrics_is_checked_before_anything_starts(
     assert "--metrics 9400 is not an address: write HOST:PORT" in capsys.readouterr().err
     assert run(["pipeline", "run", str(file), "--metrics", "127.0.0.1:0", "--metrics-port", "1"]) == 2
     assert "say the same: keep one of them" in capsys.readouterr().err
+
+
+# -- history
+
+
+def test_the_history_shows_the_runs_of_the_pipeline(
+    file: Path, shared_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = f"{topic_of(file)}.runs"
+    file.write_text(f"{file.read_text()}history_topic: {topic}\n")
+    command = ["pipeline", "history", str(file), "-b", shared_broker.bootstrap]
+    assert run(command) == 1
+    assert f"there is no topic {topic}: the first run of pipeline shop creates it" in capsys.readouterr().err
+    failed = QueryStatus(name="shop.table", state=FAILED, rows=7, failures=2, last_error="disk full")
+    settings = ClientSettings.from_properties({"bootstrap.servers": shared_broker.bootstrap})
+    HistoryRecorder(TopicReceiver(settings, topic, {}, 60))(
+        RunStatus(
+            pipeline="shop",
+            file=str(file),
+            pid=1,
+            run_id="one",
+            started_ms=0,
+            updated_ms=90_000,
+            ended_ms=90_000,
+            exit_code=1,
+            queries=(failed,),
+        )
+    )
+    assert run(command) == 0
+    (_, shown) = capsys.readouterr().out.splitlines()
+    assert shown.split("  ")[0] == "1970-01-01 00:00:00 UTC"
+    assert "exit code 1" in shown
+    assert "shop.table (permanent): disk full" in shown
+    file.write_text(file.read_text().replace(topic, "none"))
+    assert run(command) == 1
+    assert "keeps no history" in capsys.readouterr().err
 
 
 # -- plan and reset
