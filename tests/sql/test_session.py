@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -288,3 +289,15 @@ def test_results_come_as_arrow_and_pandas_too(session: Session, orders: str) -> 
     assert result.arrow().column("id").to_pylist() == [0, 1, 2]
     assert result.df()["id"].tolist() == [0, 1, 2]
     assert sum(batch.num_rows for batch in result.batches()) == 3
+
+
+def test_a_sort_beyond_the_memory_limit_spills_and_leaves_no_files(
+    shared_broker: BrokerProcess, orders: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made = f'SELECT repeat(customer, 500) || n AS text FROM "{orders}", range(100) r(n) WHERE _offset < 500 ORDER BY 1'
+    with penstock.sql.connect(shared_broker.bootstrap, memory_limit="80MB", threads=1) as small:
+        assert sum(batch.num_rows for batch in small.sql(made).batches()) == 100_000
+        with pytest.raises(SqlError, match="needs more memory than its limit"):
+            small.sql("SELECT list(repeat('x', 1000) || n) FROM range(200000) r(n)").fetchall()
+    assert list(tmp_path.iterdir()) == []
