@@ -292,12 +292,12 @@ def test_results_come_as_arrow_and_pandas_too(session: Session, orders: str) -> 
 
 
 def test_a_sort_beyond_the_memory_limit_spills_and_leaves_no_files(
-    shared_broker: BrokerProcess, orders: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_broker: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made = f'SELECT repeat(customer, 500) || n AS text FROM "{orders}", range(100) r(n) WHERE _offset < 500 ORDER BY 1'
-    with penstock.sql.connect(shared_broker.bootstrap, memory_limit="80MB", threads=1) as small:
-        assert sum(batch.num_rows for batch in small.sql(made).batches()) == 100_000
+    sort = "SELECT repeat('x', 1000) || n AS text FROM range(250000) r(n) ORDER BY hash(n)"
+    with penstock.sql.connect(shared_broker.bootstrap, memory_limit="200MB", threads=1) as small:
+        assert sum(batch.num_rows for batch in small.sql(sort).batches()) == 250_000
         with pytest.raises(SqlError, match="needs more memory than its limit"):
-            small.sql("SELECT list(repeat('x', 1000) || n) FROM range(200000) r(n)").fetchall()
+            small.sql("SELECT list(repeat('x', 1000) || n) FROM range(500000) r(n)").fetchall()
     assert list(tmp_path.iterdir()) == []
