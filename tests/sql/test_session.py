@@ -212,6 +212,15 @@ def test_topics_and_lake_tables_are_joined(session: Session, orders: str, tmp_pa
         session.sql("SELECT * FROM '/nowhere/x'")
 
 
+def test_a_topic_is_joined_with_itself_and_shadowed_by_a_with(session: Session, orders: str) -> None:
+    joined = (
+        f'SELECT count(*) FROM "{orders}" a JOIN "{orders}" b USING (_partition, _offset) WHERE a.id < 10'
+    )
+    assert session.sql(joined).fetchall() == [(20,)]
+    shadowed = f'WITH "{orders}" AS (SELECT * FROM "{orders}" WHERE id < 5) SELECT count(*) FROM "{orders}"'
+    assert session.sql(shadowed).fetchall() == [(10,)]
+
+
 def test_an_iceberg_table_is_read(session: Session, tmp_path: Path) -> None:
     from pyiceberg.catalog.sql import SqlCatalog
 
