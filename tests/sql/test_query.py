@@ -20,6 +20,10 @@ def test_tables_are_found_wherever_a_query_can_name_one() -> None:
     assert tables("SELECT * FROM 's3://bucket/table'") == ["s3://bucket/table"]
 
 
+def test_a_table_that_is_named_twice_is_one() -> None:
+    assert tables("SELECT * FROM orders a JOIN ORDERS b USING (id) WHERE x IN (FROM orders)") == ["orders"]
+
+
 def test_names_of_a_with_are_known() -> None:
     query = parse_query("WITH x AS (SELECT * FROM orders) SELECT * FROM x")
     assert query.with_names == {"x"}

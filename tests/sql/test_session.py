@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -211,6 +212,15 @@ def test_topics_and_lake_tables_are_joined(session: Session, orders: str, tmp_pa
         session.sql("SELECT * FROM '/nowhere/x'")
 
 
+def test_a_topic_is_joined_with_itself_and_shadowed_by_a_with(session: Session, orders: str) -> None:
+    joined = (
+        f'SELECT count(*) FROM "{orders}" a JOIN "{orders}" b USING (_partition, _offset) WHERE a.id < 10'
+    )
+    assert session.sql(joined).fetchall() == [(20,)]
+    shadowed = f'WITH "{orders}" AS (SELECT * FROM "{orders}" WHERE id < 5) SELECT count(*) FROM "{orders}"'
+    assert session.sql(shadowed).fetchall() == [(10,)]
+
+
 def test_an_iceberg_table_is_read(session: Session, tmp_path: Path) -> None:
     from pyiceberg.catalog.sql import SqlCatalog
 
@@ -288,3 +298,15 @@ def test_results_come_as_arrow_and_pandas_too(session: Session, orders: str) -> 
     assert result.arrow().column("id").to_pylist() == [0, 1, 2]
     assert result.df()["id"].tolist() == [0, 1, 2]
     assert sum(batch.num_rows for batch in result.batches()) == 3
+
+
+def test_a_sort_beyond_the_memory_limit_spills_and_leaves_no_files(
+    shared_broker: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    sort = "SELECT repeat('x', 1000) || n AS text FROM range(250000) r(n) ORDER BY hash(n)"
+    with penstock.sql.connect(shared_broker.bootstrap, memory_limit="200MB", threads=1) as small:
+        assert sum(batch.num_rows for batch in small.sql(sort).batches()) == 250_000
+        with pytest.raises(SqlError, match="needs more memory than its limit"):
+            small.sql("SELECT list(repeat('x', 1000) || n) FROM range(500000) r(n)").fetchall()
+    assert list(tmp_path.iterdir()) == []

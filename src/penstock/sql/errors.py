@@ -2,6 +2,8 @@
 
 import re
 
+import duckdb
+
 _LINE = re.compile(r"\n*LINE (\d+): (.*)\n( *)\^[\^~]*", re.DOTALL)
 _NAMED = re.compile(r'(?:column|Function with name|Table with name) "?(\w+)"? ', re.IGNORECASE)
 _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
@@ -18,6 +20,11 @@ class SqlError(Exception):
 
 def of_duckdb(error: Exception, query: str) -> SqlError:
     """Translate an error of DuckDB: its marker below the query becomes a line and a column."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return SqlError(
+            "the query needs more memory than its limit, also with what it can spill to disk: raise the limit "
+            "(--memory-limit), or read fewer columns or groups"
+        )
     text = _KIND.sub("", str(error).strip())
     marked = _LINE.search(text)
     if marked is None:

@@ -21,7 +21,7 @@ _ALL_COLUMNS: Final = frozenset({"STAR", "SHOW_REF", "PIVOT"})
 
 
 class TableName(msgspec.Struct, frozen=True):
-    """A table as the query writes it; `path` has more than one part if it is written with dots."""
+    """A table as the query first writes it; `path` has more than one part if it is written with dots."""
 
     path: tuple[str, ...]
     index: int | None = None
@@ -64,17 +64,21 @@ def parse_query(text: str) -> Query:
     )
     if parsed["error"]:
         kind = str(statements[0].type).rpartition(".")[2].upper()
+        if kind == "MULTI":
+            raise SqlError("PIVOT needs its values: write ON column IN (value, …)")
         raise SqlError(
             f"{kind} is not a query: only SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN "
             "of them can be run, because this reads topics and never writes"
         )
     tree = parsed["statements"][0]["node"]
     nodes = list(nodes_of(tree))
-    tables = tuple(dict.fromkeys(_table(each) for each in nodes if _is_table(each)))
+    tables: dict[str, TableName] = {}
+    for table in (_table(each) for each in nodes if _is_table(each)):
+        tables.setdefault(table.name.lower(), table)
     return Query(
         text=body,
         explains=None if explain is None else "run" if explain[1] else "plan",
-        tables=tables,
+        tables=tuple(tables.values()),
         with_names=frozenset(
             entry["key"].lower() for node in nodes for entry in (node.get("cte_map") or {}).get("map", ())
         ),

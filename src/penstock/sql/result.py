@@ -87,5 +87,9 @@ class Result:
             raise SqlError(f"records were deleted while they were read: {'; '.join(error.losses)}") from error
         except (ClientError, CorruptRecords) as error:
             raise SqlError(str(error)) from error
+        except RuntimeError as error:  # how DuckDB passes on Ctrl-C
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from None
+            raise
         except (duckdb.Error, pa.ArrowException) as error:
             raise of_duckdb(error, self._query) from error

@@ -5,8 +5,11 @@ taken before it runs.
 """
 
 import contextlib
+import os
+import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Self
 
@@ -55,7 +58,9 @@ class Session:
         self.settings = settings or SessionSettings()
         self._closing = contextlib.ExitStack()
         self._closing.callback(client.close)
-        directory = self._closing.enter_context(tempfile.TemporaryDirectory(prefix="penstock-sql-"))
+        # DuckDB makes the directory when it spills.
+        directory = os.path.join(tempfile.gettempdir(), f"penstock-sql-{uuid.uuid4().hex}")
+        self._closing.callback(shutil.rmtree, directory, ignore_errors=True)
         self._database = self._closing.enter_context(_open_database(self.settings, directory))
         self.topics = Topics(
             client,

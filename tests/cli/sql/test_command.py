@@ -44,6 +44,12 @@ def test_a_file_has_the_format_of_its_name(shared_broker: BrokerProcess, topic: 
     assert f"{topic}: 2 record(s) scanned" in done.stderr
 
 
+def test_a_query_that_fails_leaves_no_file(penstock: Penstock, topic: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    penstock("sql", f"SELECT error('late') FROM \"{topic}\"", "-o", str(path), fails=True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_errors_are_one_line_with_the_position(penstock: Penstock, topic: str) -> None:
     assert "(line 1, column 8)" in penstock("sql", f'SELECT nam FROM "{topic}"', fails=True).stderr
     assert "needs all rows" in penstock("sql", "SELECT 1", "--follow", "--format", "table", fails=True).stderr

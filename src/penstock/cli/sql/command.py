@@ -1,6 +1,7 @@
 """`penstock sql`: query topics and lake tables."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -109,9 +110,10 @@ def print_result(result: "Result", form: Form, out: IO[bytes], *, shows_stats: b
             for (line,) in result.fetchall():
                 print(line)
             return
-        with contextlib.closing(make_writer(form, out, result.schema)) as writer:
-            for batch in result.batches():
-                writer.write(batch)
+        writer = make_writer(form, out, result.schema)
+        for batch in result.batches():
+            writer.write(batch)
+        writer.close()
         if shows_stats:
             print(stats_text(result), file=sys.stderr)
 
@@ -139,15 +141,24 @@ def _follow(session: "Session", query: str, form: Form, out: IO[bytes]) -> None:
 
 @contextlib.contextmanager
 def _open_output(path: str | None) -> Iterator[IO[bytes]]:
+    """Give standard output, or a file that gets its name when it is complete."""
     if path is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    is_special = os.path.exists(path) and not os.path.isfile(path)
+    written = path if is_special else f"{path}.part"
     try:
-        with open(path, "wb") as file:
+        with open(written, "wb") as file:
             yield file
+        if not is_special:
+            os.replace(written, path)
     except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror}") from None
+        raise CommandError(f"cannot write {path}: {error.strerror or one_line(str(error))}") from None
+    finally:
+        if not is_special:
+            with contextlib.suppress(OSError):
+                os.remove(written)
 
 
 @contextlib.contextmanager

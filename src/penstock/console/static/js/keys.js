@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { openDialog } from "./dialog.js";
 
-const PLACES = { o: "#/", t: "#/topics", g: "#/groups", b: "#/brokers", a: "#/acls", p: "#/pipelines" };
+const PLACES = { o: "#/", t: "#/topics", g: "#/groups", b: "#/brokers", a: "#/acls", p: "#/pipelines", s: "#/sql" };
 const WAIT_MS = 1200;
 
 const HELP = [
@@ -11,7 +11,7 @@ const HELP = [
   ["↑ ↓ Home End", "Move through the rows of a table"],
   ["Enter", "Open a row"],
   ["Esc", "Close a dialog, leave the search"],
-  ["g then o, t, g, b, a, p", "Overview, topics, groups, brokers, ACLs, pipelines"],
+  ["g then o, t, g, b, a, p, s", "Overview, topics, groups, brokers, ACLs, pipelines, SQL"],
   ["d", "Switch between light and dark"],
   ["?", "Show this help"],
 ];
