@@ -79,8 +79,8 @@ def test_the_commands_of_the_section_on_clusters_run_one_after_the_other(tmp_pat
         assert re.search(r"^1 +Kafka +broker .* running +0 +0 ", run(status), re.MULTILINE)
         replaced.terminate()
         run(translated(remove, here))
-        assert [each.id for each in cluster.state().brokers] == [2, 11, 12]
-        assert all(1 not in each.replicas for each in cluster.state().partitions)
+        cluster.await_state(lambda state: [each.id for each in state.brokers] == [2, 11, 12])
+        cluster.await_state(lambda state: all(1 not in each.replicas for each in state.partitions))
     finally:
         for node in made:
             node.stop()
