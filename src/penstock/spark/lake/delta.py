@@ -6,7 +6,6 @@ Delta has no way to widen a type that all its readers know.
 """
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 from urllib.parse import unquote
@@ -17,10 +16,11 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from penstock.spark.lake.conditions import Condition, arrow_expression
-from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.errors import TableError, storage_errors
 from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.schema import SchemaChange, table_schema
 from penstock.spark.lake.splits import dataset_splits
+from penstock.spark.lake.storage_options import settings_for
 from penstock.spark.lake.table import (
     Commit,
     Compaction,
@@ -33,6 +33,7 @@ from penstock.spark.lake.table import (
 )
 
 _HOUR_MS = 3_600_000
+_LOG = "_delta_log"
 _QUERY, _BATCH, _ROWS, _ADDED = (f"penstock.{name}" for name in ("queryId", "batchId", "rows", "files"))
 
 
@@ -41,7 +42,7 @@ class DeltaTable(OptimisticTable):
     conflict = CommitFailedError
 
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
-        return FileLayout(root=self.path, schema=schema, partition_by=partition_by)
+        return FileLayout(location=self.location, schema=schema, partition_by=partition_by)
 
     def _create(self, commit: Commit, plan: WritePlan) -> bool:
         try:
@@ -52,6 +53,7 @@ class DeltaTable(OptimisticTable):
                 mode="error",
                 partition_by=list(plan.partition_by),
                 commit_properties=_properties(commit),
+                storage_options=self._storage_options(),
             )
         except DeltaError:
             if self._load() is not None:  # another writer was first
@@ -134,17 +136,22 @@ class DeltaTable(OptimisticTable):
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any | None]:
-        yield self._load()
+        with storage_errors(self.path):
+            yield self._load()
 
     def _load(self) -> Any | None:
-        if not os.path.isdir(self._absolute("_delta_log")):
+        if not self._store.exists(_LOG):
             return None
         try:
-            return deltalake.DeltaTable(self.path)
+            return deltalake.DeltaTable(self.path, storage_options=self._storage_options())
         except TableNotFoundError:
             return None
         except DeltaError as error:
             raise TableError(f"the Delta table at {self.path} cannot be read: {error}") from error
+
+    def _storage_options(self) -> dict[str, str] | None:
+        """Commits are conditional puts, which deltalake does by itself."""
+        return settings_for(self.location).for_deltalake() if self.location.is_remote else None
 
 
 def _add_columns(table: Any, change: SchemaChange) -> None:

@@ -7,14 +7,15 @@ import msgspec
 
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import Compression
-from penstock.spark.lake.formats import TABLE_FORMATS, local_path
+from penstock.spark.lake.formats import TABLE_FORMATS
+from penstock.spark.lake.location import Location, location_of
 from penstock.spark.options import OptionError, Options
 
 _MEBIBYTE = 1 << 20
 
 
 class LakeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
+    location: Location
     table_format: str | None = None
     partition_by: tuple[str, ...] = ()
     merge_schema: bool = False
@@ -37,7 +38,7 @@ def parse_options(given: Mapping[str, str]) -> LakeOptions:
         )
     try:
         return LakeOptions(
-            path=local_path(path),
+            location=location_of(path, options.below("storage."), _catalog(options)),
             table_format=options.choice("table_format", tuple(TABLE_FORMATS)),
             partition_by=options.names("partition_by"),
             merge_schema=options.boolean("merge_schema"),
@@ -50,3 +51,28 @@ def parse_options(given: Mapping[str, str]) -> LakeOptions:
         )
     except OptionError as error:
         raise TableError(str(error)) from None
+
+
+def is_known_option(name: str) -> bool:
+    """Say whether it is an option of the format itself."""
+    wanted = name.replace("_", "").lower()
+    known = {*LakeOptions.__struct_fields__, "path", "file_size_mb"}
+    return any(each.replace("_", "") == wanted for each in known)
+
+
+def _catalog(options: Options) -> dict[str, str] | None:
+    """Return the properties of the catalog, with its `name`; None for a table at a path."""
+    properties = options.below("catalog.")
+    name = options.text("catalog")
+    if name:
+        properties["name"] = name
+    return properties or None
+
+
+def spark_options(location: Location) -> dict[str, str]:
+    """Return the options that `parse_options` reads as this location."""
+    found = {"path": location.path}
+    found |= {f"storage.{name}": value for name, value in location.options.items()}
+    for name, value in (location.catalog or {}).items():
+        found["catalog" if name == "name" else f"catalog.{name}"] = value
+    return found

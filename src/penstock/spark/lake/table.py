@@ -1,7 +1,6 @@
 """The interface of a table, which every table format implements for the sink, the reader and the command line."""
 
 import contextlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
@@ -11,11 +10,12 @@ import pyarrow as pa
 
 from penstock.events import now_ms
 from penstock.spark.lake.conditions import Condition
-from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout
+from penstock.spark.lake.location import Location, location_of
 from penstock.spark.lake.partitions import check_partition_columns
 from penstock.spark.lake.schema import SchemaChange, change_for
+from penstock.spark.lake.store import Store, open_store
 
 _COMMIT_ATTEMPTS_MAX = 20  # a commit that lost against another writer is retried on the new state
 
@@ -77,18 +77,22 @@ class Split(Protocol):
 
 
 class Table(ABC):
-    """The table at a path, which need not exist. Every call looks at the table as it is then."""
+    """The table at a location, which need not exist. Every call looks at the table as it is then."""
 
     can_widen: ClassVar[bool]  # whether a column can get a wider type
 
-    def __init__(self, path: str, disk: Disk | None = None, now_ms: Callable[[], int] = now_ms) -> None:
-        self.path = path
-        self._disk = disk or Disk()
+    def __init__(
+        self, location: Location | str, store: Store | None = None, now_ms: Callable[[], int] = now_ms
+    ) -> None:
+        self.location = location_of(location) if isinstance(location, str) else location
+        self.path = self.location.path  # for messages
+        self._given_store = store
         self._now_ms = now_ms
 
-    def _absolute(self, path: str) -> str:
-        """Return the absolute path of a path relative to the table's root."""
-        return os.path.join(self.path, path)
+    @property
+    def _store(self) -> Store:
+        """The files below the table's root."""
+        return self._given_store or open_store(self.location)
 
     @abstractmethod
     def state(self) -> TableState | None: ...

@@ -41,7 +41,7 @@ class _Writer:
         self._options = options
         self._replaces_all = replaces_all
         self._rows_schema = arrow_schema(schema)
-        table = open_table(options.path, options.table_format)
+        table = open_table(options.location, options.table_format)
         wanted = Commit(
             schema=self._rows_schema, partition_by=options.partition_by, merge_schema=options.merge_schema
         )
@@ -67,7 +67,7 @@ class _Writer:
         files = [
             file for message in messages if isinstance(message, TaskCommitMessage) for file in message.files
         ]
-        table = open_table(self._options.path, self._options.table_format)
+        table = open_table(self._options.location, self._options.table_format)
         if not files and not self._replaces_all:
             if table.state() is None:  # so that readers find a table
                 table.commit(Commit(schema=self._rows_schema, partition_by=self._layout.partition_by))

@@ -43,6 +43,12 @@ if TYPE_CHECKING:
 OUTPUT_MODES = ("append", "update", "complete")
 
 
+class Shorthand(msgspec.Struct, frozen=True):
+    """Annotates a mapping: a single text in a file is the value of this key."""
+
+    key: str
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
 
@@ -98,7 +104,8 @@ class TableSource(Part, frozen=True, kw_only=True):
     name: str
     path: str
     format: str = "delta"  # one of TABLE_FORMATS, or any format that Spark reads
-    options: dict[str, str] = {}
+    catalog: Annotated[dict[str, str], Shorthand("name")] = {}  # of Iceberg; pyiceberg's properties
+    options: dict[str, str] = {}  # of the reader, and of the object store
 
 
 Source = TopicSource | TableSource

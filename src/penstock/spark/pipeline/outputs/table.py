@@ -1,10 +1,15 @@
 """Outputs to tables, in any of the formats of `lake.formats`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS
-from penstock.spark.pipeline.core.model import Pipeline, Sink, Target
+import msgspec
+
+from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS, check_format
+from penstock.spark.lake.location import Location, location_of
+from penstock.spark.lake.options import spark_options
+from penstock.spark.pipeline.core.model import Pipeline, Shorthand, Sink, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,12 +21,32 @@ class TableTarget(Target, frozen=True, kw_only=True):
     modes = ("append",)  # rows once written stay
 
     path: str
-    format: Annotated[str, tuple(TABLE_FORMATS)] = DEFAULT_FORMAT
+    format: Annotated[str | None, tuple(TABLE_FORMATS)] = None
+    catalog: Annotated[dict[str, str], Shorthand("name")] = msgspec.field(
+        default_factory=dict
+    )  # of Iceberg; pyiceberg's properties
+    options: dict[str, str] = msgspec.field(default_factory=dict)  # of the object store
     partition_by: tuple[str, ...] = ()
     merge_schema: bool = False
 
+    @property
+    def table_format(self) -> str:
+        return self.format or ("iceberg" if self.catalog else DEFAULT_FORMAT)
+
+    def location(self, pipeline: Pipeline) -> Location:
+        """Raises TableError if there can be no table."""
+        if self.catalog:
+            return location_of(self.path, self.options, self.catalog)
+        return location_of(pipeline.resolve(self.path), self.options)
+
+    def problems(self) -> Iterator[str]:
+        try:
+            check_format(location_of(self.path, self.options, self.catalog or None), self.table_format)
+        except TableError as wrong:
+            yield str(wrong)
+
     def sink(self, pipeline: Pipeline) -> Sink:
-        options = {"path": pipeline.resolve(self.path), "table_format": self.format}
+        options = {**spark_options(self.location(pipeline)), "table_format": self.table_format}
         if self.partition_by:
             options["partition_by"] = ",".join(self.partition_by)
         if self.merge_schema:
@@ -36,7 +61,7 @@ class TableTarget(Target, frozen=True, kw_only=True):
         return result
 
     def describe(self, partitions: Mapping[str, int] | None) -> str:  # noqa: ARG002 - about topics
-        return f"table {self.path} ({self.format})"
+        return f"table {self.path} ({self.table_format})"
 
     def idempotent_write_options(self, write_id: str) -> dict[str, str]:
         """Record the write in the table, as batch 0 of a query with this id."""

@@ -150,15 +150,17 @@ class PipelineDefinition:
         return self._add_source(source)
 
     def table(
-        self, name: str, path: str, *, table_format: str = "delta", options: Mapping[str, str] | None = None
+        self,
+        name: str,
+        path: str,
+        *,
+        table_format: str = "delta",
+        catalog: str | Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> Named:
         """Read a table, anew in each batch: the static side of joins."""
-        line = self._line()
-        return self._add_source(
-            make_struct(
-                model.TableSource, line=line, name=name, path=path, format=table_format, options=options
-            )
-        )
+        given = {"path": path, "format": table_format, "catalog": _catalog(catalog), "options": options}
+        return self._add_source(make_struct(model.TableSource, line=self._line(), name=name, **given))
 
     def _add_source(self, source: model.Source) -> Named:
         self._sources.append(source)
@@ -313,12 +315,15 @@ class PipelineDefinition:
         source: Readable,
         *,
         path: str,
-        table_format: str = "delta",
+        table_format: str | None = None,
         partition_by: str | Iterable[str] = (),
         merge_schema: bool = False,
+        catalog: str | Mapping[str, str] | None = None,
+        storage_options: Mapping[str, str] | None = None,
         **options: Unpack[OutputOptions],
     ) -> None:
-        given = {"path": path, "format": table_format, "merge_schema": merge_schema}
+        given: dict[str, Any] = {"path": path, "format": table_format, "merge_schema": merge_schema}
+        given |= {"catalog": _catalog(catalog), "options": storage_options}
         self.to(name, source, make_struct(TableTarget, partition_by=partition_by, **given), **options)
 
     def to_console(
@@ -363,6 +368,10 @@ class PipelineDefinition:
         while frame is not None and frame.f_code.co_filename != self._draft.path:
             frame = frame.f_back
         return frame.f_lineno if frame is not None else 0
+
+
+def _catalog(given: str | Mapping[str, str] | None) -> Mapping[str, str] | None:
+    return {"name": given} if isinstance(given, str) else given
 
 
 def _expectations(expect: Expectations) -> tuple[Expectation, ...]:
