@@ -60,7 +60,7 @@ _REASONS = (
         "the endpoint cannot be reached: check its address and the network",
     ),
 )
-_CODE = re.compile(r"<Code>(\w+)</Code>|\b((?:NO|ACCESS|NETWORK)_[A-Z_]+)\b|\b([45]\d\d [A-Z][a-z]+)")
+_CODES = (r"<Code>(\w+)</Code>", r"\b((?:NO|ACCESS|NETWORK)_[A-Z_]+)\b", r"\b([345]\d\d [A-Z][A-Za-z]+)")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m|↳")
 _QUERY = re.compile(r"\?[^\s\"']+")  # may be signed
 _TEXT_MAX = 300
@@ -70,9 +70,8 @@ def storage_reason(text: str) -> str | None:
     """Return what is wrong with the store and what to do; None if the text names nothing that is known."""
     for pattern, reason in _REASONS:
         if found := re.search(pattern, text):
-            code = _CODE.search(text)
-            name = next(filter(None, code.groups()), None) if code else found[0]
-            return f"{reason} ({name})"
+            codes = (code[1] for each in _CODES if (code := re.search(each, text)))
+            return f"{reason} ({next(codes, found[0])})"
     return None
 
 

@@ -12,20 +12,26 @@ from obstore.store import from_url
 
 from penstock.spark.lake.errors import StorageError, TableError, storage_errors
 from penstock.spark.lake.location import Location
-from penstock.spark.lake.storage_options import settings_for
+from penstock.spark.lake.storage_options import RETRIES_MAX, settings_for
 from penstock.spark.lake.store import FileInfo, NewFile, Store
+
+_RETRIES_OF_CHECK = 2
 
 
 class ObjectFiles(Store):
     def __init__(self, location: Location) -> None:
         self._where = location.path
-        settings = settings_for(location).for_obstore()
+        self._location = location
+        self._store = self._connect(RETRIES_MAX)
+
+    def _connect(self, retries_max: int) -> "obstore.store.ObjectStore":
+        settings = settings_for(self._location).for_obstore(retries_max)
         with storage_errors(self._where):
             try:
-                self._store = from_url(location.path, **settings)
+                return from_url(self._location.path, **settings)
             except exceptions.UnknownConfigurationKeyError as error:
                 known = str(error).partition("\n")[0]
-                raise TableError(f"{location}: {known} Remove the option, or correct its name") from None
+                raise TableError(f"{self._where}: {known} Remove the option, or correct its name") from None
 
     def read(self, path: str) -> bytes | None:
         with storage_errors(self._where), contextlib.suppress(FileNotFoundError):
@@ -70,7 +76,8 @@ class ObjectFiles(Store):
         return False
 
     def verify(self) -> None:
-        next(self.files(), None)
+        with storage_errors(self._where):  # a person waits
+            next(iter(obstore.list(self._connect(_RETRIES_OF_CHECK))), None)
         probe = f"_penstock_probe_{uuid.uuid4()}"
         try:
             self.create(probe, b"")

@@ -16,7 +16,7 @@ import msgspec
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.location import Location
 
-_RETRIES_MAX = 6  # about six seconds; then the query fails and is restarted with pauses of its own
+RETRIES_MAX = 6  # about six seconds; then the query fails and is restarted with pauses of its own
 _RETRY_TIMEOUT_S = 60
 _CONNECT_TIMEOUT_S = 5
 
@@ -61,15 +61,15 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, str]  # of the store: credentials, region, endpoint
     client: dict[str, str]  # of its HTTP client
 
-    def for_obstore(self) -> dict[str, Any]:
+    def for_obstore(self, retries_max: int = RETRIES_MAX) -> dict[str, Any]:
         client: dict[str, Any] = {"connect_timeout": timedelta(seconds=_CONNECT_TIMEOUT_S), **self.client}
         for name in _FLAGS.intersection(client):
             client[name] = client[name].lower() == "true"
-        retry = {"max_retries": _RETRIES_MAX, "retry_timeout": timedelta(seconds=_RETRY_TIMEOUT_S)}
+        retry = {"max_retries": retries_max, "retry_timeout": timedelta(seconds=_RETRY_TIMEOUT_S)}
         return {"config": self.config, "client_options": client, "retry_config": retry}
 
     def for_deltalake(self) -> dict[str, str]:
-        limits = {"max_retries": str(_RETRIES_MAX), "retry_timeout": f"{_RETRY_TIMEOUT_S}s"}
+        limits = {"max_retries": str(RETRIES_MAX), "retry_timeout": f"{_RETRY_TIMEOUT_S}s"}
         return {**limits, "connect_timeout": f"{_CONNECT_TIMEOUT_S}s", **self.config, **self.client}
 
     def for_pyiceberg(self, scheme: str) -> dict[str, str]:

@@ -94,6 +94,11 @@ class Table(ABC):
         """The files below the table's root."""
         return self._given_store or open_store(self.location)
 
+    def verify(self) -> None:
+        """Check that the table can be read and written; raise TableError with the reason if not."""
+        self._store.verify()
+        self.state()
+
     @abstractmethod
     def state(self) -> TableState | None: ...
 

@@ -58,6 +58,15 @@ class IcebergTable(OptimisticTable):
         assert isinstance(store, Disk), self.path
         return PathCatalog(self.location, store)
 
+    def verify(self) -> None:
+        """A catalog chooses the place of a new table, so it is checked when there is one."""
+        if self.location.catalog is None:
+            super().verify()
+            return
+        with self._open() as table:
+            if table is not None:
+                open_store(self._catalog.files_of(table)).verify()
+
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
         return FileLayout(
             location=self._files_location(schema, partition_by),

@@ -34,6 +34,7 @@ from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
 from penstock.spark.pipeline.run.supervisor import Supervisor
+from penstock.spark.pipeline.run.tables import table_problems
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
 
@@ -80,6 +81,8 @@ def run(
     with contextlib.ExitStack() as closing:
         closing.callback(display.close)
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
+        if unusable := list(table_problems(pipeline)):
+            raise PipelineError(pipeline.file, unusable)
         _prepare_topics(pipeline, queries)
         session = spark or closing.enter_context(
             session_for(pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs)
