@@ -32,7 +32,7 @@ _REASONS = (
             r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|ExpiredToken|AuthenticationFailed|UnrecognizedClient"
             r"|InvalidClientTokenId|401 Unauthorized|UnauthorizedError|Unauthenticated"
         ),
-        "the credentials were refused: check the access key, its secret and its expiry",
+        "the credentials were refused: check the key or token, its secret and its expiry",
     ),
     (
         r"AccessDenied|403 Forbidden|ForbiddenError|ACCESS_DENIED|PermissionDenied|AuthorizationPermissionMismatch",
@@ -83,7 +83,7 @@ def storage_errors(where: object) -> Iterator[None]:
     except TableError:
         raise
     except Exception as error:
-        text = str(error)
+        text = f"{type(error).__name__}: {error}"
         reason = storage_reason(text)
         is_store_error = isinstance(error, OSError) or type(error).__module__.startswith("obstore")
         if reason is None and not is_store_error:
