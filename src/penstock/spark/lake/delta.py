@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from penstock.spark.lake.compaction import Candidate
 from penstock.spark.lake.conditions import Condition, arrow_expression
 from penstock.spark.lake.errors import TableError, storage_errors
 from penstock.spark.lake.files import DataFile, FileLayout
@@ -90,6 +91,18 @@ class DeltaTable(OptimisticTable):
     def live_paths(self) -> set[str]:
         """Delta's log has paths as URIs; `file_uris` would encode the root and not the rest."""
         return {unquote(path) for path in cast("list[str]", self._add_actions()["path"].to_pylist())}
+
+    def files(self) -> list[Candidate]:
+        adds = self._add_actions()
+        partitions = [name for name in adds.column_names if name.startswith("partition.")]
+        return [
+            Candidate(
+                path=unquote(row["path"]),
+                size_bytes=row["size_bytes"],
+                partition=tuple(row[name] for name in partitions),
+            )
+            for row in adds.select(["path", "size_bytes", *partitions]).to_pylist()
+        ]
 
     def size(self) -> Size:
         adds = self._add_actions()

@@ -44,6 +44,14 @@ class Location(msgspec.Struct, frozen=True, kw_only=True):
     def is_remote(self) -> bool:
         return bool(self.scheme)
 
+    def spark_options(self) -> dict[str, str]:
+        """Return the options of `format("penstock_lake")` that mean this location."""
+        found = {"path": self.path}
+        found |= {f"storage.{name}": value for name, value in self.options.items()}
+        for name, value in (self.catalog or {}).items():
+            found["catalog" if name == "name" else f"catalog.{name}"] = value
+        return found
+
     def __repr__(self) -> str:
         return f"Location({self.path!r})"
 

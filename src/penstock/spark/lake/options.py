@@ -67,12 +67,3 @@ def _catalog(options: Options) -> dict[str, str] | None:
     if name:
         properties["name"] = name
     return properties or None
-
-
-def spark_options(location: Location) -> dict[str, str]:
-    """Return the options that `parse_options` reads as this location."""
-    found = {"path": location.path}
-    found |= {f"storage.{name}": value for name, value in location.options.items()}
-    for name, value in (location.catalog or {}).items():
-        found["catalog" if name == "name" else f"catalog.{name}"] = value
-    return found

@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from penstock.events import now_ms
+from penstock.spark.lake.compaction import Candidate
 from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout
@@ -112,6 +113,10 @@ class Table(ABC):
     @abstractmethod
     def live_paths(self) -> set[str]:
         """Return the paths of the table's current files, relative to its root."""
+
+    @abstractmethod
+    def files(self) -> list[Candidate]:
+        """Return the table's current files."""
 
     @abstractmethod
     def size(self) -> Size: ...

@@ -124,7 +124,12 @@ class IcebergTable(OptimisticTable):
         self._expire_old_snapshots(table)
 
     def _expire_old_snapshots(self, table: Any) -> None:
-        """Drop old snapshots: every commit rewrites the metadata of all of them, so a stream must not collect them."""
+        """Drop old snapshots: every commit rewrites the metadata of all of them, so a stream must not collect them.
+
+        In a catalog others may need them; there `maintain:` or the catalog's owner says how long they are kept.
+        """
+        if self.location.catalog is not None:
+            return
         snapshots = sorted(table.snapshots(), key=lambda each: each.sequence_number)
         if len(snapshots) > SNAPSHOTS_MAX:
             old = [each.snapshot_id for each in snapshots[:-SNAPSHOTS_KEPT]]
@@ -135,6 +140,10 @@ class IcebergTable(OptimisticTable):
         with self._existing() as table:
             root = f"{table.location().rstrip('/')}/"
             return {file.file_path.removeprefix(root) for file in _live_files(table)}
+
+    def files(self) -> list[Candidate]:
+        with self._existing() as table:
+            return [_candidate(task) for task in table.scan().plan_files()]
 
     def size(self) -> Size:
         with self._existing() as table:

@@ -147,6 +147,9 @@ class ParquetTable(Table):
                 if name.endswith(".parquet") and name[0] not in "._":
                     yield os.path.relpath(os.path.join(directory, name), self.path)
 
+    def files(self) -> list[Candidate]:
+        return self._candidates(self._existing_state())
+
     def size(self) -> Size:
         paths = [self._absolute(path) for path in self.live_paths()]
         return Size(

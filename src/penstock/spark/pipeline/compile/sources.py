@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.lake.formats import TABLE_FORMATS
 from penstock.spark.lake.location import location_of
-from penstock.spark.lake.options import is_known_option, parse_options, spark_options
+from penstock.spark.lake.options import is_known_option, parse_options
 from penstock.spark.lake.reader import TableReader
 from penstock.spark.pipeline.compile.frames import ReadSource
 from penstock.spark.pipeline.core.model import Pipeline, Source, TableSource, TopicSource
@@ -62,9 +62,9 @@ def lake_options(pipeline: Pipeline, source: TableSource) -> dict[str, str]:
     reading = {name: text for name, text in source.options.items() if is_known_option(name)}
     store = {name: text for name, text in source.options.items() if name not in reading}
     if source.catalog:
-        return {**reading, **spark_options(location_of(source.path, store, source.catalog))}
+        return {**reading, **location_of(source.path, store, source.catalog).spark_options()}
     location = location_of(pipeline.resolve(source.path), store)
-    return {**reading, **spark_options(location), "table_format": source.format}
+    return {**reading, **location.spark_options(), "table_format": source.format}
 
 
 def read_table_each_batch(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:

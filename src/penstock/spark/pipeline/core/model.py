@@ -242,6 +242,19 @@ class Target(Part, frozen=True, kw_only=True):
         return {}
 
 
+class Compact(Part, frozen=True, kw_only=True):
+    when_files: Annotated[int, msgspec.Meta(ge=2)] = 50  # this many small files
+    target_mb: int = 128
+
+
+class Maintain(Part, frozen=True, kw_only=True):
+    """The rule by which the pipeline looks after a table."""
+
+    compact: Compact = Compact()
+    keep_versions_ms: int = 7 * 86_400_000
+    every_ms: int = 600_000
+
+
 class Output(Part, frozen=True, kw_only=True):
     name: str
     input: str
@@ -270,6 +283,7 @@ class Pipeline(Part, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
     steps: tuple[Step, ...] = ()
     outputs: tuple[Output, ...]
+    maintain: Maintain | None = None  # of all tables whose output has no rule of its own
     restart: Restart = Restart()
     directory: str = "."  # the directory of the file, to which paths are relative
     path: str = ""  # the file itself, for messages

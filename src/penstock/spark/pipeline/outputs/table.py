@@ -8,11 +8,13 @@ import msgspec
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS, check_format
 from penstock.spark.lake.location import Location, location_of
-from penstock.spark.lake.options import spark_options
-from penstock.spark.pipeline.core.model import Pipeline, Shorthand, Sink, Target
+from penstock.spark.pipeline.core.model import Maintain, Pipeline, Shorthand, Sink, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_KEEP_VERSIONS_MS_MIN = 3_600_000
+_EVERY_MS_MIN = 1_000
 
 
 class TableTarget(Target, frozen=True, kw_only=True):
@@ -28,6 +30,7 @@ class TableTarget(Target, frozen=True, kw_only=True):
     options: dict[str, str] = msgspec.field(default_factory=dict)  # of the object store
     partition_by: tuple[str, ...] = ()
     merge_schema: bool = False
+    maintain: Maintain | None = None
 
     @property
     def table_format(self) -> str:
@@ -44,9 +47,11 @@ class TableTarget(Target, frozen=True, kw_only=True):
             check_format(location_of(self.path, self.options, self.catalog or None), self.table_format)
         except TableError as wrong:
             yield str(wrong)
+        if self.maintain is not None:
+            yield from maintain_problems(self.maintain)
 
     def sink(self, pipeline: Pipeline) -> Sink:
-        options = {**spark_options(self.location(pipeline)), "table_format": self.table_format}
+        options = {**self.location(pipeline).spark_options(), "table_format": self.table_format}
         if self.partition_by:
             options["partition_by"] = ",".join(self.partition_by)
         if self.merge_schema:
@@ -66,3 +71,13 @@ class TableTarget(Target, frozen=True, kw_only=True):
     def idempotent_write_options(self, write_id: str) -> dict[str, str]:
         """Record the write in the table, as batch 0 of a query with this id."""
         return {"query_id": write_id, "batch_id": "0"}
+
+
+def maintain_problems(maintain: Maintain) -> Iterator[str]:
+    if maintain.keep_versions_ms < _KEEP_VERSIONS_MS_MIN:
+        yield (
+            "maintain: `keep_versions` must be at least 1 hour: files of a batch that is still being written would "
+            "be removed"
+        )
+    if maintain.every_ms < _EVERY_MS_MIN:
+        yield "maintain: `every` must be at least 1 second"

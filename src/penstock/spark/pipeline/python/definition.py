@@ -77,6 +77,7 @@ def define(
     kafka: Mapping[str, str] | None = None,
     spark: Mapping[str, str] | None = None,
     restart: model.Restart = _RESTART,
+    maintain: model.Maintain | None = None,
 ) -> "PipelineDefinition":
     """Begin a pipeline. Its relative paths are relative to the file that calls this."""
     frame: FrameType | None = inspect.currentframe()
@@ -97,6 +98,7 @@ def define(
         sources=(),
         outputs=(),
         restart=restart,
+        maintain=maintain,
         directory=os.path.dirname(path) or ".",
         path=path,
     )
@@ -320,10 +322,11 @@ class PipelineDefinition:
         merge_schema: bool = False,
         catalog: str | Mapping[str, str] | None = None,
         storage_options: Mapping[str, str] | None = None,
+        maintain: model.Maintain | None = None,
         **options: Unpack[OutputOptions],
     ) -> None:
         given: dict[str, Any] = {"path": path, "format": table_format, "merge_schema": merge_schema}
-        given |= {"catalog": _catalog(catalog), "options": storage_options}
+        given |= {"catalog": _catalog(catalog), "options": storage_options, "maintain": maintain}
         self.to(name, source, make_struct(TableTarget, partition_by=partition_by, **given), **options)
 
     def to_console(

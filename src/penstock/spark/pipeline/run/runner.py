@@ -32,6 +32,7 @@ from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.reporter import Reporter
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.maintenance import TableMaintenance
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
 from penstock.spark.pipeline.run.supervisor import Supervisor
 from penstock.spark.pipeline.run.tables import table_problems
@@ -176,6 +177,7 @@ def _run_in(
         now_ms=now_ms,
         pause=lambda: time.sleep(_POLL_INTERVAL_S),
     )
+    maintenance = TableMaintenance(pipeline, display.print, now_ms)
     publisher = OffsetPublisher(client_settings(pipeline), display.print)
     reporter = Reporter(
         monitor=monitor,
@@ -185,6 +187,7 @@ def _run_in(
         groups={query.name: query.group for query in queries},
         publish=publisher.publish,
         now_ms=now_ms,
+        maintenance=maintenance.statuses,
     )
     listener = ProgressListener(monitor)
     spark.streams.addListener(listener)
@@ -192,10 +195,13 @@ def _run_in(
     try:
         if once:
             supervisor.run_once(plan_rounds(queries))
+            maintenance.run_pass()
         else:
+            maintenance.start()
             supervisor.run(queries)
     finally:
         spark.streams.removeListener(listener)
+        maintenance.close()
         if metrics is not None:
             metrics.close()
         status = reporter.close(1 if supervisor.given_up else 0)
