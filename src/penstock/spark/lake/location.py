@@ -65,14 +65,18 @@ class Location(msgspec.Struct, frozen=True, kw_only=True):
 def location_of(
     given: str, options: Mapping[str, str] | None = None, catalog: Mapping[str, str] | None = None
 ) -> Location:
-    """Return the location that a user has written. Raises TableError if there can be no table."""
+    """Return the location that a user has written. Raises TableError if there can be no table.
+
+    An option without a value is not set, as with environment variables.
+    """
+    options = {name: value for name, value in (options or {}).items() if value}
     if catalog is not None:
-        return _in_catalog(given, options or {}, catalog)
+        return _in_catalog(given, options, catalog)
     scheme, _, rest = given.partition(":")
     if scheme == "file":
         given = "/" + rest.lstrip("/")
     elif rest.startswith("//"):
-        return _at_url(given, options or {})
+        return _at_url(given, options)
     if options:
         raise TableError(
             f"{given} is a directory, and the options {', '.join(sorted(options))} are for object stores: remove them"
