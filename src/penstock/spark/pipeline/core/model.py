@@ -275,7 +275,8 @@ class Pipeline(Part, frozen=True, kw_only=True):
     name: str
     bootstrap_servers: str = "127.0.0.1:9092"
     source_format: Annotated[str, ("penstock", "kafka")] = "penstock"  # kafka: Spark's own connector
-    checkpoints: str = ""  # a directory; empty: `.penstock/<name>` beside the file
+    checkpoints: str = ""  # a directory or a URL; empty: `.penstock/<name>` beside the file
+    checkpoint_options: dict[str, str] = {}  # of the object store at that URL
     dead_letter_topic: str = ""  # empty: `<name>.dlq`
     trigger_ms: int = 1_000
     kafka: dict[str, str] = {}  # client properties (security, isolation level)

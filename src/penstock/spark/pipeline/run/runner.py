@@ -21,6 +21,7 @@ from penstock.client.blocking.client import BlockingClient
 from penstock.client.connection import Disconnected
 from penstock.client.errors import ClientError
 from penstock.events import now_ms
+from penstock.spark.lake.errors import TableError
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import read_streams
 from penstock.spark.pipeline.core.model import Pipeline, StateStep
@@ -32,6 +33,8 @@ from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.reporter import Reporter
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.checkpoint_copy import CheckpointTaken
+from penstock.spark.pipeline.run.checkpoint_store import CheckpointStore
 from penstock.spark.pipeline.run.maintenance import TableMaintenance
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
 from penstock.spark.pipeline.run.supervisor import Supervisor
@@ -140,6 +143,13 @@ def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
     return compiled
 
 
+def _close_checkpoints(checkpoints: CheckpointStore, display: Display) -> None:
+    try:
+        checkpoints.close()
+    except (CheckpointTaken, TableError) as error:
+        display.print(f"cannot store the end of the last batches, which the next run will replay: {error}")
+
+
 def _prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
     """Check and create the topics before a JVM is started."""
     cluster = BlockingClient(client_settings(pipeline))
@@ -166,7 +176,8 @@ def _run_in(
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
-    starter = SparkStarter(pipeline, compile_streams(spark, pipeline), once=once)
+    checkpoints = CheckpointStore(spark, pipeline)
+    starter = SparkStarter(pipeline, compile_streams(spark, pipeline), checkpoints, once=once)
     monitor = Monitor(query.name for query in queries)
     supervisor = Supervisor(
         start=starter,
@@ -202,6 +213,7 @@ def _run_in(
     finally:
         spark.streams.removeListener(listener)
         maintenance.close()
+        _close_checkpoints(checkpoints, display)
         if metrics is not None:
             metrics.close()
         status = reporter.close(1 if supervisor.given_up else 0)
