@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli.main import run
 from penstock.spark.lake.errors import StorageError, TableError
 from penstock.spark.lake.formats import existing_table, format_at, open_table
 from penstock.spark.lake.location import Location, location_of
@@ -118,3 +119,22 @@ def test_an_option_that_no_store_knows_is_named(object_store: ObjectStore, bucke
 def test_verifying_leaves_nothing_in_the_bucket(table: Table, object_store: ObjectStore, bucket: str) -> None:
     table.verify()
     assert object_store.keys(bucket) == []
+
+
+def test_the_commands_take_urls_and_names_in_catalogs(
+    table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for at in range(2):
+        put(table, rows_of(at), batch=("q", at))
+    options = [f"--option={name}={value}" for name, value in table.location.options.items()]
+    for name, value in (table.location.catalog or {}).items():
+        options.append(f"--catalog-option={name}={value}")
+    assert run(["table", "compact", table.path, *options]) == 0
+    assert run(["table", "vacuum", table.path, *options, "--older-than=0s", "--remove"]) == 0
+    capsys.readouterr()
+    assert run(["table", "show", table.path, *options]) == 0
+    assert f"table {table.path}: 2 row(s) in 1 file(s)" in capsys.readouterr().out
+    assert run(["table", "show", "s3://nowhere/t", *options[: len(table.location.options)]]) == 1
+    assert capsys.readouterr().err == (
+        "penstock: s3://nowhere/t: the bucket does not exist: create it, or correct the URL (NoSuchBucket)\n"
+    )

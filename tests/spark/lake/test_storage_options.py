@@ -89,7 +89,10 @@ def test_each_library_gets_its_own_names() -> None:
     [
         ("<Error><Code>PermanentRedirect</Code>", "in another region: set the option aws_region"),
         ("AWS Error ACCESS_DENIED during PutObject", r"permission was denied.*\(ACCESS_DENIED\)"),
-        ("Error performing PUT http://169.254.169.254/latest/api/token", "no credentials were found"),
+        (
+            "Error performing PUT http://169.254.169.254/latest/api/token: 403 Forbidden",
+            "no credentials were found",
+        ),
         ("400 Bad Request: <Code>ExpiredToken</Code>", "the credentials were refused.*ExpiredToken"),
         ("DNS: dns error: failed to lookup", "the endpoint cannot be reached"),
     ],

@@ -153,7 +153,9 @@ class DeltaTable(OptimisticTable):
             yield self._load()
 
     def _load(self) -> Any | None:
-        if not self._store.exists(_LOG):
+        if not self.location.is_remote and not self._store.exists(
+            _LOG
+        ):  # deltalake would create the directory
             return None
         try:
             return deltalake.DeltaTable(self.path, storage_options=self._storage_options())

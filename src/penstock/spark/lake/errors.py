@@ -24,6 +24,13 @@ class StorageError(TableError):
 # text of a library's error -> what is wrong, and what to do
 _REASONS = (
     (
+        (
+            r"169\.254\.169\.254|Unable to locate credentials|NoCredentials|metadata\.google\.internal"
+            r"|Account must be specified|could not load default credentials"
+        ),
+        "no credentials were found: set the store's options or environment variables",
+    ),
+    (
         r"NoSuchBucket|ContainerNotFound|specified bucket does not exist|NO_SUCH_BUCKET",
         "the bucket does not exist: create it, or correct the URL",
     ),
@@ -44,13 +51,6 @@ _REASONS = (
             r"|Received redirect without LOCATION"
         ),
         "the bucket is in another region: set the option aws_region, or AWS_REGION",
-    ),
-    (
-        (
-            r"169\.254\.169\.254|Unable to locate credentials|NoCredentials|metadata\.google\.internal"
-            r"|Account must be specified|could not load default credentials"
-        ),
-        "no credentials were found: set the store's options or environment variables",
     ),
     (
         (

@@ -1,6 +1,7 @@
 """Files in an object store, through `obstore`."""
 
 import contextlib
+import itertools
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from penstock.spark.lake.storage_options import RETRIES_MAX, settings_for
 from penstock.spark.lake.store import FileInfo, NewFile, Store
 
 _RETRIES_OF_CHECK = 2
+_REMOVED_AT_ONCE = 1000
 
 
 class ObjectFiles(Store):
@@ -56,9 +58,13 @@ class ObjectFiles(Store):
 
     def remove(self, paths: Iterable[str]) -> None:
         with storage_errors(self._where):
-            for path in paths:
-                with contextlib.suppress(FileNotFoundError):
-                    obstore.delete(self._store, path)
+            for some in _chunks(paths):
+                try:
+                    obstore.delete(self._store, some)
+                except FileNotFoundError:  # stores without a request for many
+                    for path in some:
+                        with contextlib.suppress(FileNotFoundError):
+                            obstore.delete(self._store, path)
 
     def files(self, directory: str = "") -> Iterator[FileInfo]:
         with storage_errors(self._where):
@@ -89,6 +95,12 @@ class ObjectFiles(Store):
         finally:
             with contextlib.suppress(TableError):
                 self.remove([probe])
+
+
+def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:
+    remaining = iter(paths)
+    while some := list(itertools.islice(remaining, _REMOVED_AT_ONCE)):
+        yield some
 
 
 class _Upload(NewFile):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.spark.lake.disk import Disk
+from penstock.spark.pipeline.run import checkpoint_copy
 from penstock.spark.pipeline.run.checkpoint_copy import CheckpointCopy, CheckpointTaken
 
 
@@ -128,6 +129,17 @@ def test_the_copy_of_a_machine_on_which_the_last_run_was_not_is_replaced(
     back = Machine(tmp_path, "first", run="another process")
     back.copy.open()
     assert (back.directory / "offsets/1").read_text() == "planned"
+
+
+def test_a_copy_from_before_a_crash_of_the_machine_is_not_trusted(
+    first: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first.plan(0)
+    first.write("metadata", "torn by a power cut")
+    monkeypatch.setattr(checkpoint_copy, "_boot_id", lambda: "after the crash")
+    again = Machine(tmp_path, "first", run="another process")
+    again.copy.open()
+    assert (again.directory / "metadata").read_text() == "the query"
 
 
 def test_a_clean_stop_stores_the_end_of_the_last_batch(first: Machine, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ the other stops before it has written anything of it (docs/adr/0029-object-store
 import os
 import shutil
 import socket
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -35,6 +36,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     host: str
     pid: int
+    boot: str  # of the machine, which may have lost files in a power cut
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +52,9 @@ class CheckpointCopy:
     def __init__(self, store: Store, directory: str, run: str, where: str) -> None:
         self._store = store
         self._directory = directory
-        self._owner = msgspec.json.encode(Owner(run=run, host=socket.gethostname(), pid=os.getpid()))
+        self._owner = msgspec.json.encode(
+            Owner(run=run, host=socket.gethostname(), pid=os.getpid(), boot=_boot_id())
+        )
         self._where = where
         self._stored: dict[str, Version] = {}
         self._is_taken = False
@@ -71,9 +75,11 @@ class CheckpointCopy:
         self._write_local(_LOCAL_OWNER, self._owner)
 
     def _is_current(self) -> bool:
-        """Say whether no other run has written since this machine's last one."""
+        """Say whether no other run has written since this machine's last one, and the machine has not crashed."""
         owner = self._store.read(OWNER)
-        return owner is not None and owner == self._read_local(_LOCAL_OWNER)
+        if owner is None or owner != self._read_local(_LOCAL_OWNER):
+            return False
+        return msgspec.json.decode(owner, type=Owner).boot == _boot_id()
 
     def _download(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
@@ -182,6 +188,14 @@ class CheckpointCopy:
 
     def _local(self, path: str) -> str:
         return os.path.join(self._directory, path)
+
+
+def _boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except FileNotFoundError:  # not Linux: copies are not trusted across processes
+        return str(uuid.uuid4())
 
 
 def _in_parallel(work: Callable[[str], None], paths: Iterable[str]) -> None:
