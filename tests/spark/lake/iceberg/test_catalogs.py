@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog import load_catalog
+from pyiceberg.transforms import BucketTransform
 
 from penstock.spark.lake.errors import StorageError, TableError
 from penstock.spark.lake.formats import existing_table, open_table
@@ -88,6 +89,16 @@ def test_a_table_that_others_made_is_written_without_changing_its_properties(res
     assert sorted(outcomes) == [False, False, True]
     assert ids(table) == [0, 1]
     assert "commit.retry.num-retries" not in theirs.refresh().properties
+
+
+def test_partitions_that_are_computed_are_refused_before_anything_is_written(rest: RestCatalogServer) -> None:
+    rest.catalog.create_namespace("shop")
+    theirs = rest.catalog.create_table("shop.orders", SCHEMA)
+    with theirs.update_spec() as spec:
+        spec.add_field("id", BucketTransform(4))
+    table = existing_table(location_of("shop.orders", None, rest.properties))
+    with pytest.raises(TableError, match=r"partitioned by computed values, id_bucket_4 \(bucket\[4\]\)"):
+        put(table, rows_of(1))
 
 
 def test_a_catalog_is_found_by_its_name_in_pyiceberg_s_configuration(

@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.transforms import IdentityTransform
 
 from penstock.spark.lake.compaction import Candidate, merge_small_files
 from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.disk import Disk
-from penstock.spark.lake.errors import CommitConflict
+from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import FileLayout, remove_files
 from penstock.spark.lake.iceberg.catalogs import NamedCatalog, PathCatalog, TableCatalog
 from penstock.spark.lake.iceberg.cleanup import expired_snapshots, unreferenced_files
@@ -82,10 +83,22 @@ class IcebergTable(OptimisticTable):
             return self.location
         with self._open() as table:
             if table is not None:
+                self._check_partitions(table)
                 return self._catalog.files_of(table)
         self._create_empty(schema, partition_by)
         with self._existing() as table:
             return self._catalog.files_of(table)
+
+    def _check_partitions(self, table: Any) -> None:
+        computed = [
+            field for field in table.spec().fields if not isinstance(field.transform, IdentityTransform)
+        ]
+        if computed:
+            listed = ", ".join(f"{field.name} ({field.transform})" for field in computed)
+            raise TableError(
+                f"table {self.path} is partitioned by computed values, {listed}, which cannot be written: "
+                "write to a table that is partitioned by columns"
+            )
 
     def _create(self, commit: Commit, plan: WritePlan) -> bool:  # noqa: ARG002 - the files follow in the next attempt
         """Create an empty table. If the commit then fails, the empty table stays, which does no harm."""
