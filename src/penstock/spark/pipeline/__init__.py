@@ -2,7 +2,7 @@
 
 from penstock.spark.decode import settings
 from penstock.spark.pipeline.python.definition import PipelineDefinition, define
-from penstock.spark.pipeline.python.parts import envelope, expect, restart, watermark
+from penstock.spark.pipeline.python.parts import envelope, expect, maintain, restart, watermark
 
 avro = settings.AvroDecoder
 json = settings.JsonDecoder
@@ -16,6 +16,7 @@ __all__ = [
     "envelope",
     "expect",
     "json",
+    "maintain",
     "protobuf",
     "raw",
     "restart",

@@ -10,7 +10,6 @@ backfill). `again` writes a range again, after a change of the pipeline; earlier
 """
 
 import json
-import os
 import time
 from collections.abc import Mapping, Sequence
 
@@ -137,10 +136,10 @@ class BackfillLog:
     """The backfills that were done, in `backfills.json`."""
 
     def __init__(self, directory: str) -> None:
-        self._path = os.path.join(directory, DONE_FILE)
-        content = Disk().read(self._path)
+        self._disk = Disk(directory)
+        content = self._disk.read(DONE_FILE)
         self.known: dict[str, int] = {} if content is None else json.loads(content)
 
     def add(self, key: str) -> None:
         self.known[key] = now_ms()
-        Disk().write(self._path, json.dumps(self.known, indent=2).encode())
+        self._disk.write(DONE_FILE, json.dumps(self.known, indent=2).encode())

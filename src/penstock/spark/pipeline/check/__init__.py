@@ -16,6 +16,7 @@ from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.core.problems import Problem, sorted_problems
 from penstock.spark.pipeline.rules.streams import stream_problems
 from penstock.spark.pipeline.run.runner import session_for
+from penstock.spark.pipeline.run.tables import table_problems
 from penstock.spark.pipeline.run.topics import topic_problems
 
 
@@ -38,7 +39,7 @@ def check_pipeline(
     analysis = analyse(spark, pipeline)
     found = [*unused_warnings(pipeline), *stream_problems(pipeline), *analysis.problems]
     if partitions is not None:
-        found += topic_problems(pipeline, partitions)
+        found += [*topic_problems(pipeline, partitions), *table_problems(pipeline)]
     return Report(
         pipeline=pipeline, problems=sorted_problems(found), analysis=analysis, partitions=partitions
     )

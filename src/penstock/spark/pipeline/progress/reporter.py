@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.progress.status import RunStatus, write_status
+from penstock.spark.pipeline.progress.status import MaintenanceStatus, RunStatus, write_status
 from penstock.spark.pipeline.progress.terminal import Display
 
 _INTERVAL_S = 1.0
@@ -25,6 +25,7 @@ class Reporter:
     groups: Mapping[str, str]  # query -> consumer group
     publish: Callable[[Mapping[str, Offsets]], None]
     now_ms: Callable[[], int]
+    maintenance: Callable[[], tuple[MaintenanceStatus, ...]] = tuple
 
     def __post_init__(self) -> None:
         self._started_ms = self.now_ms()
@@ -45,6 +46,7 @@ class Reporter:
             ended_ms=None if exit_code is None else now_ms,
             exit_code=exit_code,
             queries=self.monitor.statuses(now_ms),
+            maintenance=self.maintenance(),
         )
 
     def close(self, exit_code: int) -> RunStatus:

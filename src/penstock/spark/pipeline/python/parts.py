@@ -7,7 +7,7 @@ import msgspec
 
 from penstock.spark.decode.settings import EnvelopeDecoder
 from penstock.spark.durations import parse_duration_ms
-from penstock.spark.pipeline.core.model import Expectation, Otherwise, Restart, Watermark
+from penstock.spark.pipeline.core.model import Compact, Expectation, Maintain, Otherwise, Restart, Watermark
 from penstock.spark.pipeline.core.problems import choice_problems, invalid_choice
 
 _S = TypeVar("_S", bound=msgspec.Struct)
@@ -34,6 +34,18 @@ def watermark(column: str, delay: str) -> Watermark:
 def restart(*, attempts: int = 5, within: str = "10 minutes", backoff: str = "1 second") -> Restart:
     """Limit how often a failed query is restarted."""
     return make_struct(Restart, attempts=attempts, within=within, backoff=backoff)
+
+
+def maintain(
+    *,
+    when_files: int = 50,
+    target_mb: int = 128,
+    keep_versions: str = "7 days",
+    every: str = "10 minutes",
+) -> Maintain:
+    """Look after a table: merge small files, and remove versions that are older."""
+    compact = Compact(when_files=when_files, target_mb=target_mb)
+    return make_struct(Maintain, compact=compact, keep_versions=keep_versions, every=every)
 
 
 def make_struct(kind: type[_S], **given: Any) -> _S:

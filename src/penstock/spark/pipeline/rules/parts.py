@@ -11,6 +11,7 @@ from penstock.spark.pipeline.core.names import file_name_problem, topic_name_pro
 from penstock.spark.pipeline.core.positions import starting_problem
 from penstock.spark.pipeline.core.problems import Problem, error, prefixed
 from penstock.spark.pipeline.outputs import TARGETS
+from penstock.spark.pipeline.outputs.table import maintain_problems
 
 _REFUSED_PROPERTIES = {
     "bootstrap.servers": "write `bootstrap_servers` at the top of the file",
@@ -51,6 +52,8 @@ def _pipeline_problems(pipeline: model.Pipeline) -> Iterator[Problem]:
             yield error(line, f"bootstrap_servers: `{server.strip()}` is not an address: write HOST:PORT")
     if pipeline.dead_letter_topic and (wrong := topic_name_problem(pipeline.dead_letter_topic)):
         yield error(line, f"dead_letter_topic: {wrong}")
+    if pipeline.maintain is not None:
+        yield from (error(line, wrong) for wrong in maintain_problems(pipeline.maintain))
     for key, reason in _REFUSED_PROPERTIES.items():
         if key in pipeline.kafka:
             yield error(line, f"kafka: `{key}` does not belong here: {reason}")

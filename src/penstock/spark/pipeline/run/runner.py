@@ -21,6 +21,7 @@ from penstock.client.blocking.client import BlockingClient
 from penstock.client.connection import Disconnected
 from penstock.client.errors import ClientError
 from penstock.events import now_ms
+from penstock.spark.lake.errors import TableError
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import read_streams
 from penstock.spark.pipeline.core.model import Pipeline, StateStep
@@ -32,8 +33,12 @@ from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.reporter import Reporter
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.checkpoint_copy import CheckpointTaken
+from penstock.spark.pipeline.run.checkpoint_store import CheckpointStore
+from penstock.spark.pipeline.run.maintenance import TableMaintenance
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
 from penstock.spark.pipeline.run.supervisor import Supervisor
+from penstock.spark.pipeline.run.tables import table_problems
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
 
@@ -80,6 +85,8 @@ def run(
     with contextlib.ExitStack() as closing:
         closing.callback(display.close)
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
+        if unusable := list(table_problems(pipeline)):
+            raise PipelineError(pipeline.file, unusable)
         _prepare_topics(pipeline, queries)
         session = spark or closing.enter_context(
             session_for(pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs)
@@ -136,6 +143,13 @@ def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
     return compiled
 
 
+def _close_checkpoints(checkpoints: CheckpointStore, display: Display) -> None:
+    try:
+        checkpoints.close()
+    except (CheckpointTaken, TableError) as error:
+        display.print(f"cannot store the end of the last batches, which the next run will replay: {error}")
+
+
 def _prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
     """Check and create the topics before a JVM is started."""
     cluster = BlockingClient(client_settings(pipeline))
@@ -162,7 +176,8 @@ def _run_in(
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
-    starter = SparkStarter(pipeline, compile_streams(spark, pipeline), once=once)
+    checkpoints = CheckpointStore(spark, pipeline)
+    starter = SparkStarter(pipeline, compile_streams(spark, pipeline), checkpoints, once=once)
     monitor = Monitor(query.name for query in queries)
     supervisor = Supervisor(
         start=starter,
@@ -173,6 +188,7 @@ def _run_in(
         now_ms=now_ms,
         pause=lambda: time.sleep(_POLL_INTERVAL_S),
     )
+    maintenance = TableMaintenance(pipeline, display.print, now_ms)
     publisher = OffsetPublisher(client_settings(pipeline), display.print)
     reporter = Reporter(
         monitor=monitor,
@@ -182,6 +198,7 @@ def _run_in(
         groups={query.name: query.group for query in queries},
         publish=publisher.publish,
         now_ms=now_ms,
+        maintenance=maintenance.statuses,
     )
     listener = ProgressListener(monitor)
     spark.streams.addListener(listener)
@@ -189,10 +206,14 @@ def _run_in(
     try:
         if once:
             supervisor.run_once(plan_rounds(queries))
+            maintenance.run_pass()
         else:
+            maintenance.start()
             supervisor.run(queries)
     finally:
         spark.streams.removeListener(listener)
+        maintenance.close()
+        _close_checkpoints(checkpoints, display)
         if metrics is not None:
             metrics.close()
         status = reporter.close(1 if supervisor.given_up else 0)

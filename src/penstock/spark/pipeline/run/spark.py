@@ -11,14 +11,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.spark.dead_letters import dead_letters
+from penstock.spark.lake.errors import TableError
 from penstock.spark.pipeline.compile.errors import short_message
 from penstock.spark.pipeline.compile.frames import Compiled
 from penstock.spark.pipeline.core.model import Pipeline, Sink
-from penstock.spark.pipeline.core.queries import PlannedQuery, checkpoint_root, dead_letter_topic
+from penstock.spark.pipeline.core.queries import PlannedQuery, dead_letter_topic
 from penstock.spark.pipeline.outputs import TopicTarget
 from penstock.spark.pipeline.progress import batch as progress
 from penstock.spark.pipeline.progress.batch import Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
+from penstock.spark.pipeline.run.checkpoint_copy import CheckpointCopy, CheckpointTaken
+from penstock.spark.pipeline.run.checkpoint_store import CheckpointStore
 from penstock.spark.pipeline.run.supervisor import CannotStart
 
 _OPENING_SOURCES = "Initializing sources"
@@ -37,6 +40,19 @@ def query_output(
     return letters, TopicTarget(topic=dead_letter_topic(pipeline)).sink(pipeline), "append"
 
 
+def _with_copy(writer: DataStreamWriter, sink: Sink, mode: str, copy: CheckpointCopy) -> DataStreamWriter:
+    """Write each batch individually, after the copy of the checkpoint has stored what the batch begins with."""
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        copy.before_batch(batch_id)
+        options = {**sink.options, "batch_id": str(batch_id)}
+        replaces_all = mode == "complete" and sink.batch_id_option is None
+        rows = batch.write.format(sink.format).options(**options)
+        rows.mode("overwrite" if replaces_all else "append").save()
+
+    return writer.foreachBatch(write)
+
+
 def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
     """Spark cannot write to a Python data source in update mode: in that mode each batch is written individually."""
     batch_id_option = sink.batch_id_option
@@ -53,18 +69,24 @@ def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWri
 class SparkStarter:
     """Starts planned queries; all starts use the same frames."""
 
-    def __init__(self, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
+    def __init__(
+        self, pipeline: Pipeline, compiled: Compiled, checkpoints: CheckpointStore, *, once: bool
+    ) -> None:
         self._pipeline = pipeline
         self._compiled = compiled
         self._once = once
-        self._checkpoints = checkpoint_root(pipeline)
+        self._checkpoints = checkpoints
 
     def __call__(self, planned: PlannedQuery) -> "SparkQuery":
         frame, sink, mode = query_output(self._pipeline, self._compiled, planned)
-        writer = _with_sink(frame.writeStream.outputMode(mode), sink, mode)
-        writer = writer.queryName(planned.name).option(
-            "checkpointLocation", f"{self._checkpoints}/{planned.key}"
-        )
+        writer = frame.writeStream.outputMode(mode)
+        try:
+            copy = self._checkpoints.copy(planned.key)
+        except (CheckpointTaken, TableError) as error:
+            raise CannotStart(str(error)) from error
+        writer = _with_sink(writer, sink, mode) if copy is None else _with_copy(writer, sink, mode, copy)
+        writer = writer.queryName(planned.name)
+        writer = writer.option("checkpointLocation", self._checkpoints.path(planned.key))
         if self._once:
             writer = writer.trigger(availableNow=True)
         else:
