@@ -37,7 +37,8 @@ def staged(
 ) -> tuple[MergeRules, Changes, list[DataFile]]:
     """Changes written as tasks write them, not yet merged."""
     resolved = rules.for_rows(schema, table.path)
-    changes = Changes(layout=change_layout(table.location, schema))
+    where = table.layout(resolved.table_rows(schema), ()).location  # a catalog may have chosen it
+    changes = Changes(layout=change_layout(where, schema))
     batch = pa.RecordBatch.from_pylist([dict(row) for row in rows], schema=schema)
     return resolved, changes, write_files(changes.layout, checked(iter([batch]), resolved, table.path))
 
