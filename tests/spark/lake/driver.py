@@ -79,8 +79,7 @@ def keep_running(starts: dict[str, Callable[[], StreamingQuery]]) -> None:
             queries[name] = starts[name]()
 
 
-def main(bootstrap: str, topic: str, directory: str, *flags: str) -> None:
-    once = "--once" in flags
+def started_session(directory: str) -> SparkSession:
     settings = {
         "spark.sql.shuffle.partitions": "1",
         "spark.local.dir": os.path.join(directory, "local"),
@@ -88,6 +87,12 @@ def main(bootstrap: str, topic: str, directory: str, *flags: str) -> None:
     }
     session = start_session("lake-driver", master="local[2]", settings=settings, is_short_run=True)
     session.streams.addListener(Told())
+    return session
+
+
+def main(bootstrap: str, topic: str, directory: str, *flags: str) -> None:
+    once = "--once" in flags
+    session = started_session(directory)
     keep_running(
         {
             name: partial(start, session, name, (bootstrap, topic), directory, once=once)

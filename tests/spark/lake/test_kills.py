@@ -35,12 +35,19 @@ STARTS_MAX = 5
 class Driver:
     """The driver in a session of its own, by which all the processes it starts are found."""
 
-    def __init__(self, broker: BrokerProcess, topic: str, directory: Path, *flags: str) -> None:
+    def __init__(
+        self,
+        broker: BrokerProcess,
+        topic: str,
+        directory: Path,
+        *flags: str,
+        module: str = "tests.spark.lake.driver",
+    ) -> None:
         self._log = directory / "driver.log"
         command = [
             sys.executable,
             "-m",
-            "tests.spark.lake.driver",
+            module,
             broker.bootstrap,
             topic,
             str(directory),

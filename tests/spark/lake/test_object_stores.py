@@ -10,7 +10,8 @@ from penstock.spark.lake.errors import StorageError, TableError
 from penstock.spark.lake.formats import existing_table, format_at, open_table
 from penstock.spark.lake.location import Location, location_of
 from penstock.spark.lake.table import Batch, Commit, Table
-from tests.spark.lake.support import SCHEMA, ids, prepared, put, rows_of
+from tests.spark.lake.merge.support import change_of, tuples, upsert
+from tests.spark.lake.support import SCHEMA, ids, prepared, put, read, rows_of
 from tests.support.object_store import ObjectStore
 
 pytestmark = pytest.mark.xdist_group("object store")
@@ -35,6 +36,15 @@ def test_batches_are_in_the_table_once_and_maintenance_keeps_their_rows(table: T
     assert not put(table, rows_of(2), batch=("q", 2))
     assert put(table, rows_of(3), batch=("q", 3))
     assert [(each.query_id, each.batch_id) for each in table.history(1)] == [("q", 3)]
+
+
+def test_changes_are_merged_once_and_deleted_keys_stay_deleted(table: Table) -> None:
+    assert upsert(table, [change_of(key, 1) for key in range(5)], batch=0)
+    assert upsert(table, [change_of(1, 5, "b"), change_of(2, 5, is_deleted=True)], batch=1)
+    assert not upsert(table, [change_of(3, 9)], batch=1)
+    table.vacuum(0, is_dry_run=False)
+    assert upsert(table, [change_of(1, 4), change_of(2, 4)], batch=2)
+    assert tuples(read(table)) == [(0, 1, "a"), (1, 5, "b"), (3, 1, "a"), (4, 1, "a")]
 
 
 def test_of_drivers_that_commit_one_batch_at_once_one_commits_it(table: Table) -> None:

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.merge.rules import MergeRules
 from penstock.spark.lake.options import parse_options
 
 
@@ -47,3 +48,28 @@ def test_a_relative_path_is_of_the_working_directory_and_a_file_uri_is_a_path() 
 def test_a_wrong_option_is_refused_with_what_would_be_right(given: dict[str, str], message: str) -> None:
     with pytest.raises(TableError, match=message):
         parse_options(given)
+
+
+def test_the_options_of_upserts_are_one_set_of_rules() -> None:
+    given = {"path": "/t", "mode": "upsert", "key": "id, day", "orderBy": "at", "deleteRetention": "1 hour"}
+    found = parse_options(given)
+    assert found.merge_rules == MergeRules(key=("id", "day"), order_by=("at",), delete_retention_ms=3_600_000)
+    assert found.file_size_bytes < parse_options({"path": "/t"}).file_size_bytes
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"mode": "upsert"}, "needs the option key"),
+        ({"key": "id"}, "option key is for upserts: set the option mode=upsert"),
+        ({"mode": "merge"}, "option mode must be append or upsert, not 'merge'"),
+        ({"mode": "upsert", "key": "id", "history": "all"}, "option history must be none or scd2"),
+        (
+            {"mode": "upsert", "key": "id", "delete_retention": "7"},
+            "option delete_retention: `7` is not a duration",
+        ),
+    ],
+)
+def test_options_of_upserts_that_do_not_fit_are_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        parse_options({"path": "/t", **given})

@@ -11,14 +11,19 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import deltalake
+import msgspec
 import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from penstock.spark.lake.compaction import Candidate
 from penstock.spark.lake.conditions import Condition, arrow_expression
+from penstock.spark.lake.delta_contents import DeltaContents
 from penstock.spark.lake.errors import TableError, storage_errors
 from penstock.spark.lake.files import DataFile, FileLayout
+from penstock.spark.lake.merge.contents import Contents, LiveFile
+from penstock.spark.lake.merge.deleted_keys import NO_STATE
+from penstock.spark.lake.merge.rules import PROPERTY, MergeRules, decode_rules
 from penstock.spark.lake.schema import SchemaChange, table_schema
 from penstock.spark.lake.splits import dataset_splits
 from penstock.spark.lake.storage_options import settings_for
@@ -34,18 +39,22 @@ from penstock.spark.lake.table import (
 )
 
 _HOUR_MS = 3_600_000
+_DELETED_KEYS = "penstock.deleted-keys"  # every merge sets it, so that of two at the same time one is refused
 _LOG = "_delta_log"
 _QUERY, _BATCH, _ROWS, _ADDED = (f"penstock.{name}" for name in ("queryId", "batchId", "rows", "files"))
 
 
 class DeltaTable(OptimisticTable):
     can_widen = False
+    can_merge = True
     conflict = CommitFailedError
 
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
         return FileLayout(location=self.location, schema=schema, partition_by=partition_by)
 
     def _create(self, commit: Commit, plan: WritePlan) -> bool:
+        if commit.changes:  # these are merged into the empty table
+            commit = msgspec.structs.replace(commit, files=(), batch=None)
         try:
             create_table_with_add_actions(
                 self.path,
@@ -60,15 +69,18 @@ class DeltaTable(OptimisticTable):
             if self._load() is not None:  # another writer was first
                 return False
             raise
-        return True
+        return commit.changes is None
 
     def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
         if plan.change:
             _add_columns(table, plan.change)
-        if not commit.files and not commit.replaces_all:
+        if commit.merge_rules and self._state_of(table).merge_rules is None:
+            _set_rules(table, commit.merge_rules)
+        forgets = commit.deleted_keys != NO_STATE and commit.deleted_keys != self._deleted_keys_state(table)
+        if not (commit.files or commit.removed or commit.replaces_all or forgets):
             return
         table.create_write_transaction(
-            self._adds(commit),
+            [*self._adds(commit), *(self._remove(file) for file in commit.removed)],
             mode="overwrite" if commit.replaces_all else "append",
             schema=table.schema(),
             partition_by=list(plan.partition_by),
@@ -78,6 +90,22 @@ class DeltaTable(OptimisticTable):
     def _adds(self, commit: Commit) -> list[Any]:
         return [_add(file, self._now_ms()) for file in commit.files]
 
+    def _remove(self, file: LiveFile) -> Any:
+        return RemoveAction(
+            path=file.path,
+            data_change=True,
+            deletion_timestamp=self._now_ms(),
+            size=file.size_bytes,
+            partition_values=dict(file.partition),
+        )
+
+    def _contents(self, table: Any) -> Contents:
+        state = self._state_of(table)
+        return DeltaContents(table, state.schema, state.partition_by)
+
+    def _deleted_keys_state(self, table: Any) -> int:
+        return int(table.transaction_version(_DELETED_KEYS) or NO_STATE)
+
     def _last_batch(self, table: Any, query_id: str) -> int:
         last: int | None = table.transaction_version(query_id)
         return -1 if last is None else last
@@ -86,6 +114,7 @@ class DeltaTable(OptimisticTable):
         return TableState(
             schema=table_schema(pa.schema(table.schema().to_arrow())),
             partition_by=tuple(table.metadata().partition_columns),
+            merge_rules=decode_rules(table.metadata().configuration.get(PROPERTY)),
         )
 
     def live_paths(self) -> set[str]:
@@ -145,7 +174,10 @@ class DeltaTable(OptimisticTable):
                 enforce_retention_duration=False,
                 full=True,
             )
-        return found
+            merges = self._unneeded_merge_files(table, self._store, self._now_ms() - age_ms)
+        if not is_dry_run:
+            self._store.remove(merges)
+        return [*found, *merges]
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any | None]:
@@ -188,13 +220,19 @@ def _add(file: DataFile, now_ms: int) -> Any:
 
 def _properties(commit: Commit) -> Any:
     metadata: dict[str, Any] = {_ROWS: sum(file.rows for file in commit.files), _ADDED: len(commit.files)}
-    if commit.batch is None:
-        return deltalake.CommitProperties(custom_metadata=metadata)
-    batch = commit.batch
-    return deltalake.CommitProperties(
-        custom_metadata={**metadata, _QUERY: batch.query_id, _BATCH: batch.batch_id},
-        app_transactions=[deltalake.Transaction(batch.query_id, batch.batch_id)],
-    )
+    transactions = []
+    if batch := commit.batch:
+        metadata |= {_QUERY: batch.query_id, _BATCH: batch.batch_id}
+        transactions.append(deltalake.Transaction(batch.query_id, batch.batch_id))
+    if commit.changes:
+        transactions.append(deltalake.Transaction(_DELETED_KEYS, commit.deleted_keys))
+    return deltalake.CommitProperties(custom_metadata=metadata, app_transactions=transactions or None)
+
+
+def _set_rules(table: Any, rules: MergeRules) -> None:
+    """Set them in a commit of its own: deltalake creates no table with properties of other programs."""
+    table.alter.set_table_properties({PROPERTY: rules.encode()}, raise_if_not_exists=False)
+    table.update_incremental()
 
 
 def _version(entry: dict[str, Any]) -> Version:

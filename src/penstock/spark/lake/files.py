@@ -22,6 +22,7 @@ from penstock.spark.lake.store import Store, open_store
 BUFFER_BYTES_MAX = 64 << 20
 ROW_GROUP_BYTES = 32 << 20
 OPEN_FILES_MAX = 64
+FILE_SIZE_BYTES = 128 << 20
 STAGED_SUFFIX = ".staged"  # not matched by a glob of *.parquet
 
 
@@ -52,7 +53,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
     staging: str | None = None
     keeps_partition_columns: bool = False
     compression: Compression = "zstd"
-    file_size_bytes: int = 128 << 20
+    file_size_bytes: int = FILE_SIZE_BYTES
 
     @property
     def store(self) -> Store:

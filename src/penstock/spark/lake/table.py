@@ -12,8 +12,14 @@ from penstock.events import now_ms
 from penstock.spark.lake.compaction import Candidate
 from penstock.spark.lake.conditions import Condition
 from penstock.spark.lake.errors import CommitConflict, TableError
-from penstock.spark.lake.files import DataFile, FileLayout
+from penstock.spark.lake.files import DataFile, FileLayout, remove_files
 from penstock.spark.lake.location import Location, location_of
+from penstock.spark.lake.merge import deleted_keys, staging
+from penstock.spark.lake.merge.contents import Contents, LiveFile
+from penstock.spark.lake.merge.deleted_keys import NO_STATE, DeletedKeys
+from penstock.spark.lake.merge.merge import Changes, Merge
+from penstock.spark.lake.merge.rules import MergeRules, check_rules
+from penstock.spark.lake.merge.staging import StagedChanges
 from penstock.spark.lake.partitions import check_partition_columns
 from penstock.spark.lake.schema import SchemaChange, change_for
 from penstock.spark.lake.store import Store, open_store
@@ -35,11 +41,18 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     replaces_all: bool = False
     merge_schema: bool = False
     batch: Batch | None = None
+    merge_rules: MergeRules | None = (
+        None  # the rows are merged by these rules, and `schema` is that of the result
+    )
+    changes: Changes | None = None  # the files hold changes to merge
+    removed: Sequence[LiveFile] = ()
+    deleted_keys: int = NO_STATE  # the state of the deleted keys that belongs to the table from now on
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     schema: pa.Schema
     partition_by: tuple[str, ...]
+    merge_rules: MergeRules | None = None  # of a table with one row for each key
 
 
 class WritePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +94,7 @@ class Table(ABC):
     """The table at a location, which need not exist. Every call looks at the table as it is then."""
 
     can_widen: ClassVar[bool]  # whether a column can get a wider type
+    can_merge: ClassVar[bool] = False  # whether changes can be merged into it
 
     def __init__(
         self, location: Location | str, store: Store | None = None, now_ms: Callable[[], int] = now_ms
@@ -137,6 +151,7 @@ class Table(ABC):
 
     def plan_write(self, state: TableState | None, commit: Commit) -> WritePlan:
         """Return how the commit changes the table; raise TableError for rows that do not fit."""
+        self._check_merge_rules(state, commit.merge_rules)
         change = change_for(
             state.schema if state else None,
             commit.schema,
@@ -160,6 +175,16 @@ class Table(ABC):
             )
         return WritePlan(change=change, partition_by=columns)
 
+    def _check_merge_rules(self, state: TableState | None, rules: MergeRules | None) -> None:
+        if rules and not self.can_merge:
+            raise TableError(
+                f"table {self.path} is of Parquet files, of which readers would see replaced rows twice: upsert into "
+                "a Delta or an Iceberg table (table_format=delta)"
+            )
+        if state is None or (rules and state.merge_rules is None and not self.live_paths()):
+            return
+        check_rules(state.merge_rules, rules, where=self.path)
+
 
 class OptimisticTable(Table):
     """A table whose log accepts one of several concurrent commits; the others are retried on the new state."""
@@ -176,6 +201,12 @@ class OptimisticTable(Table):
     @abstractmethod
     def _last_batch(self, table: Any, query_id: str) -> int:
         """Return the last committed batch of a query, or -1."""
+
+    @abstractmethod
+    def _contents(self, table: Any) -> Contents: ...
+
+    @abstractmethod
+    def _deleted_keys_state(self, table: Any) -> int: ...
 
     @abstractmethod
     def _create(self, commit: Commit, plan: WritePlan) -> bool:
@@ -199,9 +230,45 @@ class OptimisticTable(Table):
                     continue
                 if batch and self._last_batch(table, batch.query_id) >= batch.batch_id:
                     return False
-                self._change(table, commit, self.plan_write(self._state_of(table), commit))
+                plan = self.plan_write(self._state_of(table), commit)
+                if commit.merge_rules and commit.changes:
+                    self._merge(table, commit, plan, commit.merge_rules, commit.changes)
+                else:
+                    self._change(table, commit, plan)
                 return True
         raise self._conflict_error()
+
+    def _merge(
+        self, table: Any, commit: Commit, plan: WritePlan, rules: MergeRules, changes: Changes
+    ) -> None:
+        """Merge the changes into the table as it is now, and commit the result."""
+        layout = changes.output_layout(self.layout(plan.change.schema, plan.partition_by))
+        order = pa.schema([layout.schema.field(name) for name in rules.columns])
+        remembered = DeletedKeys(layout.store, self._deleted_keys_state(table), order)
+        staged = StagedChanges(changes.layout, commit.files)
+        merge = Merge(self._contents(table), layout, rules, remembered)
+        merged = merge.run(staged.parts(rules.key[0]), in_place=not staged.is_large)
+        result = msgspec.structs.replace(
+            commit,
+            files=merged.added,
+            removed=merged.removed,
+            deleted_keys=remembered.with_added(merged.deletions, self._now_ms(), rules.delete_retention_ms),
+        )
+        try:
+            self._change(table, result, plan)
+        except self.conflict:
+            remove_files(layout, [file.path for file in merged.added])
+            raise
+
+    def _unneeded_merge_files(self, table: Any, store: Store, oldest_ms: int) -> list[str]:
+        """Return old files beside the table's: of failed merges, and of earlier deleted keys."""
+        needed = DeletedKeys(store, self._deleted_keys_state(table), pa.schema([])).paths
+        return [
+            file.path
+            for directory in (deleted_keys.DIRECTORY, staging.DIRECTORY)
+            for file in store.files(directory)
+            if file.path not in needed and file.modified_ms <= oldest_ms
+        ]
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[Any]:

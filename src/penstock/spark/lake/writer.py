@@ -21,6 +21,8 @@ from pyspark.sql.types import StructType
 from penstock.spark.lake.errors import SchemaMismatch, TableError
 from penstock.spark.lake.files import DataFile, FileLayout, remove_files, write_files
 from penstock.spark.lake.formats import open_table
+from penstock.spark.lake.merge.merge import Changes
+from penstock.spark.lake.merge.staging import change_layout, checked
 from penstock.spark.lake.options import LakeOptions
 from penstock.spark.lake.schema import table_schema
 from penstock.spark.lake.table import Batch, Commit
@@ -40,21 +42,37 @@ class _Writer:
     def __init__(self, options: LakeOptions, schema: StructType, *, replaces_all: bool) -> None:
         self._options = options
         self._replaces_all = replaces_all
-        self._rows_schema = arrow_schema(schema)
+        rows = arrow_schema(schema)
         table = open_table(options.location, options.table_format)
+        self._rules = options.merge_rules and options.merge_rules.for_rows(rows, table.path)
+        self._rows_schema = self._rules.table_rows(rows) if self._rules else rows
         wanted = Commit(
-            schema=self._rows_schema, partition_by=options.partition_by, merge_schema=options.merge_schema
+            schema=self._rows_schema,
+            partition_by=options.partition_by,
+            merge_schema=options.merge_schema,
+            merge_rules=self._rules,
         )
         plan = table.plan_write(table.state(), wanted)
-        self._layout: FileLayout = msgspec.structs.replace(
+        self._partition_by = plan.partition_by
+        layout = msgspec.structs.replace(
             table.layout(plan.change.schema, plan.partition_by),
             compression=options.compression,
             file_size_bytes=options.file_size_bytes,
         )
+        self._changes: Changes | None = None
+        if self._rules:
+            self._changes = Changes(
+                layout=change_layout(layout.location, rows),
+                compression=options.compression,
+                file_size_bytes=options.file_size_bytes,
+            )
+        self._layout: FileLayout = self._changes.layout if self._changes else layout
 
     def write(self, iterator: Iterator[Any]) -> TaskCommitMessage:
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_PROPERTY) if context else None
+        if self._rules:
+            iterator = checked(iterator, self._rules, self._options.location.path)
         return TaskCommitMessage(query_id=query_id, files=write_files(self._layout, iterator))
 
     def abort(self, *_: object) -> None:
@@ -70,17 +88,24 @@ class _Writer:
         table = open_table(self._options.location, self._options.table_format)
         if not files and not self._replaces_all:
             if table.state() is None:  # so that readers find a table
-                table.commit(Commit(schema=self._rows_schema, partition_by=self._layout.partition_by))
+                table.commit(
+                    Commit(schema=self._rows_schema, partition_by=self._partition_by, merge_rules=self._rules)
+                )
             return
         commit = Commit(
             files=files,
             schema=self._rows_schema,
-            partition_by=self._layout.partition_by,
+            partition_by=self._partition_by,
             replaces_all=self._replaces_all,
             merge_schema=self._options.merge_schema,
             batch=_batch(query_id, batch_id),
+            merge_rules=self._rules,
+            changes=self._changes,
         )
-        if not table.commit(commit):
+        is_new = table.commit(commit)
+        if self._changes:
+            remove_files(self._layout, [file.path for file in files])
+        elif not is_new:
             live = table.live_paths()
             remove_files(self._layout, [file.path for file in files if file.path not in live])
 

@@ -252,7 +252,10 @@ BROKEN = [
     (output("topic: a b  #!"), "`a b` is not a topic name"),
     (output("topic: a", "delivery: maybe  #!"), "`delivery` cannot be `maybe`: write one of `exactly-once`"),
     (output("topic: a", "partitions: three  #!"), "must be a whole number of at least 1, not `three`"),
-    (output("table: a", "key: id  #!"), "`key` is for outputs to a topic, and this one goes to a table"),
+    (
+        output("console: true", "value: id  #!"),
+        "`value` is for outputs to a topic, and this one goes to a console",
+    ),
     (output("table: 's3://b'  #!"), "names no directory in a bucket"),
     (output("table: 'ftp://b/t'  #!"), "tables can be in directories and at s3://, gs:// and abfss:// URLs"),
     (output("table: 's3://k:secret@b/t'  #!"), "s3://k:…@b/t has a secret in it"),
@@ -273,10 +276,10 @@ BROKEN = [
     ("pipeline: p  #!\nmaintain: {keep_versions: 1 s}\n" + ORDERS + OUTPUT, "must be at least 1 hour"),
     (output("table: a", "format: csv  #!"), "`format` cannot be `csv`: write one of `delta`"),
     (output("console: false  #!"), "`console` must be `true`"),
-    (output("console: true", "mode: upsert  #!"), "`mode` cannot be `upsert`"),
+    (output("console: true", "mode: merge  #!"), "`mode` cannot be `merge`"),
     (
         output("table: a", "mode: update").replace("out:\n", "out:  #!\n"),
-        "a table cannot be written in update mode",
+        "`mode: update` of a table needs `key`",
     ),
     (
         output("console: true", "mode: complete").replace("out:\n", "out:  #!\n"),

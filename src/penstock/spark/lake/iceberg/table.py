@@ -6,7 +6,7 @@ first checks whether the batch has been committed meanwhile.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,8 +21,12 @@ from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import FileLayout, remove_files
 from penstock.spark.lake.iceberg.catalogs import NamedCatalog, PathCatalog, TableCatalog
 from penstock.spark.lake.iceberg.cleanup import expired_snapshots, unreferenced_files
+from penstock.spark.lake.iceberg.contents import IcebergContents
 from penstock.spark.lake.iceberg.splits import iceberg_splits, row_filter
 from penstock.spark.lake.location import Location
+from penstock.spark.lake.merge.contents import Contents
+from penstock.spark.lake.merge.deleted_keys import NO_STATE
+from penstock.spark.lake.merge.rules import PROPERTY, decode_rules
 from penstock.spark.lake.schema import table_schema
 from penstock.spark.lake.store import open_store
 from penstock.spark.lake.table import (
@@ -39,6 +43,7 @@ from penstock.spark.lake.table import (
 SNAPSHOTS_MAX = 200
 SNAPSHOTS_KEPT = 100
 _BATCH_PROPERTY = "penstock.batch."
+_DELETED_KEYS = "penstock.deleted-keys"
 _QUERY, _BATCH = "penstock.query-id", "penstock.batch-id"
 _PROPERTIES = {
     "commit.manifest-merge.enabled": "true",
@@ -49,6 +54,7 @@ _PROPERTIES = {
 
 class IcebergTable(OptimisticTable):
     can_widen = True
+    can_merge = True
     conflict = CommitFailedException
 
     @property
@@ -100,12 +106,14 @@ class IcebergTable(OptimisticTable):
                 "write to a table that is partitioned by columns"
             )
 
-    def _create(self, commit: Commit, plan: WritePlan) -> bool:  # noqa: ARG002 - the files follow in the next attempt
-        """Create an empty table. If the commit then fails, the empty table stays, which does no harm."""
-        self._create_empty(plan.change.schema, plan.partition_by)
+    def _create(self, commit: Commit, plan: WritePlan) -> bool:
+        """Create an empty table, which stays if the commit fails; the files follow in the next attempt."""
+        self._create_empty(plan.change.schema, plan.partition_by, _rules_of(commit))
         return False
 
-    def _create_empty(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
+    def _create_empty(
+        self, schema: pa.Schema, partition_by: tuple[str, ...], rules: Mapping[str, str] | None = None
+    ) -> None:
         self._catalog.prepare()
         lost_race = contextlib.suppress(TableAlreadyExistsError, CommitFailedException)
         with self._catalog.open() as catalog, lost_race:
@@ -114,7 +122,7 @@ class IcebergTable(OptimisticTable):
                 self._catalog.identifier,
                 _without_short_integers(schema),
                 self._catalog.new_table_path(),
-                properties=_PROPERTIES,
+                properties={**_PROPERTIES, **(rules or {})},
             )
             with made, made.update_spec() as spec:
                 for name in partition_by:
@@ -122,7 +130,8 @@ class IcebergTable(OptimisticTable):
 
     def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
         paths = _absolute(table, [file.path for file in commit.files])
-        if not (paths or commit.replaces_all or plan.change):
+        forgets = commit.deleted_keys != NO_STATE and commit.deleted_keys != self._deleted_keys_state(table)
+        if not (paths or commit.removed or commit.replaces_all or plan.change or forgets):
             return
         with table.transaction() as change:
             if plan.change:
@@ -130,7 +139,11 @@ class IcebergTable(OptimisticTable):
                     update.union_by_name(plan.change.schema)
             if batch := commit.batch:
                 change.set_properties({_BATCH_PROPERTY + batch.query_id: str(batch.batch_id)})
-            removed = _live_files(table) if commit.replaces_all else []
+            if commit.changes:
+                change.set_properties({**_rules_of(commit), _DELETED_KEYS: str(commit.deleted_keys)})
+            removed = (
+                _live_files(table) if commit.replaces_all else [each.handle.file for each in commit.removed]
+            )
             summary = {_QUERY: batch.query_id, _BATCH: str(batch.batch_id)} if batch else {}
             _replace_files(change, table, removed, paths, summary)
         self._catalog.on_commit(table)
@@ -214,6 +227,7 @@ class IcebergTable(OptimisticTable):
                 self._expire(table, expired)
             store = open_store(self._catalog.files_of(table))
             found = unreferenced_files(table, set(expired), oldest_ms, store)
+            found += self._unneeded_merge_files(table, store, oldest_ms)
         if not is_dry_run:
             store.remove(found)
         return found
@@ -235,10 +249,22 @@ class IcebergTable(OptimisticTable):
         return TableState(
             schema=table_schema(schema.as_arrow()),
             partition_by=tuple(schema.find_column_name(field.source_id) for field in table.spec().fields),
+            merge_rules=decode_rules(table.properties.get(PROPERTY)),
         )
+
+    def _contents(self, table: Any) -> Contents:
+        state = self._state_of(table)
+        return IcebergContents(table, state.schema, state.partition_by)
+
+    def _deleted_keys_state(self, table: Any) -> int:
+        return int(table.properties.get(_DELETED_KEYS, NO_STATE))
 
     def _last_batch(self, table: Any, query_id: str) -> int:
         return int(table.properties.get(_BATCH_PROPERTY + query_id, -1))
+
+
+def _rules_of(commit: Commit) -> dict[str, str]:
+    return {PROPERTY: commit.merge_rules.encode()} if commit.merge_rules else {}
 
 
 def _without_short_integers(schema: pa.Schema) -> pa.Schema:

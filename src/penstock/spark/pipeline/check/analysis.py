@@ -32,7 +32,7 @@ def analyse(spark: SparkSession, pipeline: Pipeline) -> Analysis:
     for output in pipeline.outputs:
         if output.name in compiled.outputs:
             written = compiled.outputs[output.name]
-            problems += _streaming_problems(f"output {output.name}", written, output.mode, output.line)
+            problems += _streaming_problems(f"output {output.name}", written, output.stream_mode, output.line)
     lines = {part.name: part.line for part in (*pipeline.sources, *pipeline.steps)}
     rejecting = [query.rejecting for query in plan_queries(pipeline) if query.output is None]
     for name in rejecting:

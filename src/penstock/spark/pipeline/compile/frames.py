@@ -86,7 +86,9 @@ class _Compiler:
     def _add_output(self, output: Output) -> None:
         if output.input in self.frames:
             with report_as("output", output.name, output.target.line or output.line):
-                written = output.target.select(self.frames[output.input])
+                frame = self.frames[output.input]
+                output.target.check_rows(frame.columns, output.mode)
+                written = output.target.select(frame)
                 written.schema  # noqa: B018 - makes Spark analyse it
                 self.compiled.outputs[output.name] = written
 

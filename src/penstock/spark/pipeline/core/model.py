@@ -29,7 +29,7 @@ timestamp, key, value, headers) while its steps keep that column; outputs drop i
 import enum
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import msgspec
@@ -40,7 +40,9 @@ from penstock.spark.record_columns import RECORD
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-OUTPUT_MODES = ("append", "update", "complete")
+STREAM_MODES = ("append", "update", "complete")  # Spark's
+UPSERT = "upsert"
+OUTPUT_MODES = (*STREAM_MODES, UPSERT)
 
 
 class Shorthand(msgspec.Struct, frozen=True):
@@ -216,7 +218,7 @@ class Target(Part, frozen=True, kw_only=True):
 
     kind: ClassVar[str]  # its key in a YAML file
     main: ClassVar[str] = ""  # the field that the value of that key sets; without one the value is `true`
-    modes: ClassVar[tuple[str, ...]] = OUTPUT_MODES
+    modes: ClassVar[tuple[str, ...]] = STREAM_MODES
 
     def sink(self, pipeline: "Pipeline") -> Sink:
         raise NotImplementedError(f"{type(self).__name__}.sink")
@@ -229,9 +231,20 @@ class Target(Part, frozen=True, kw_only=True):
         """Return the frame to write. A ValueError says why it cannot be written."""
         return frame.drop(RECORD)
 
+    def check_rows(self, columns: Sequence[str], mode: str) -> None:
+        """Raise a ValueError if rows with these columns cannot be written in this mode."""
+
     def problems(self) -> Iterator[str]:
         """Yield the errors that show without Spark and without a broker."""
         return iter(())
+
+    def mode_problems(self, mode: str) -> Iterator[str]:
+        """Yield why the target cannot be written in this mode."""
+        if mode not in self.modes:
+            yield (
+                f"a {self.kind} cannot be written in {mode} mode: use `mode: {self.modes[0]}`, "
+                "or write to another kind of output"
+            )
 
     @property
     def writes_topic(self) -> str | None:
@@ -261,6 +274,11 @@ class Output(Part, frozen=True, kw_only=True):
     target: Target
     mode: Annotated[str, OUTPUT_MODES] = "append"
     trigger_ms: int | None = None  # instead of the pipeline's
+
+    @property
+    def stream_mode(self) -> str:
+        """Spark's output mode: changes for an upsert are rows that the stream appends."""
+        return "append" if self.mode == UPSERT else self.mode
 
 
 class Restart(Part, frozen=True, kw_only=True):

@@ -1,6 +1,10 @@
-"""Outputs to tables, in any of the formats of `lake.formats`."""
+"""Outputs to tables, in any of the formats of `lake.formats`.
 
-from collections.abc import Iterator, Mapping
+With a `key` the rows are changes, and the table keeps the newest row of each key (`mode: upsert`, or `update` for
+aggregates). `select` adds the columns by which the sink orders and deletes rows; `lake.merge` says what it does then.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -8,11 +12,23 @@ import msgspec
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS, check_format
 from penstock.spark.lake.location import Location, location_of
-from penstock.spark.pipeline.core.model import Maintain, Pipeline, Shorthand, Sink, Target
+from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, HISTORIES, NO_HISTORY, SCD2
+from penstock.spark.pipeline.core.model import (
+    STREAM_MODES,
+    UPSERT,
+    Maintain,
+    Pipeline,
+    Shorthand,
+    Sink,
+    Target,
+)
+from penstock.spark.record_columns import DELETED, OFFSET, RECORD, TIE_BREAK, TIMESTAMP
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_MERGING_MODES = (UPSERT, "update")
+_FORMAT_WITHOUT_MERGE = "parquet"
 _KEEP_VERSIONS_MS_MIN = 3_600_000
 _EVERY_MS_MIN = 1_000
 
@@ -20,7 +36,7 @@ _EVERY_MS_MIN = 1_000
 class TableTarget(Target, frozen=True, kw_only=True):
     kind = "table"
     main = "path"
-    modes = ("append",)  # rows once written stay
+    modes = (*STREAM_MODES, UPSERT)
 
     path: str
     format: Annotated[str | None, tuple(TABLE_FORMATS)] = None
@@ -31,6 +47,13 @@ class TableTarget(Target, frozen=True, kw_only=True):
     partition_by: tuple[str, ...] = ()
     merge_schema: bool = False
     maintain: Maintain | None = None
+    key: tuple[str, ...] = ()  # the columns that name a row; the fields below need it
+    order_by: tuple[
+        str, ...
+    ] = ()  # the row that is greatest by these columns wins; empty: the record's offset
+    delete_when: str | None = None  # a SQL condition; None: the record has no value
+    history: Annotated[str, HISTORIES] = NO_HISTORY
+    delete_retention_ms: int = DELETE_RETENTION_MS  # how long a deleted key's order is known
 
     @property
     def table_format(self) -> str:
@@ -50,23 +73,71 @@ class TableTarget(Target, frozen=True, kw_only=True):
         if self.maintain is not None:
             yield from maintain_problems(self.maintain)
 
+    def mode_problems(self, mode: str) -> Iterator[str]:
+        yield from super().mode_problems(mode)
+        if mode not in _MERGING_MODES:
+            given = {"key": self.key, "order_by": self.order_by, "delete_when": self.delete_when}
+            chosen = [name for name, value in given.items() if value]
+            chosen += ["history"] if self.history != NO_HISTORY else []
+            yield from (f"`{name}` is for `mode: upsert`, and this is `mode: {mode}`" for name in chosen)
+            return
+        if not self.key:
+            yield f"`mode: {mode}` of a table needs `key`: write `key: [column, …]`, the columns that name a row"
+        if self.table_format == _FORMAT_WITHOUT_MERGE:
+            yield (
+                f"a parquet table cannot be written in {mode} mode: a reader that lists its files would see "
+                "replaced rows twice; write `format: delta` or `format: iceberg`"
+            )
+
     def sink(self, pipeline: Pipeline) -> Sink:
         options = {**self.location(pipeline).spark_options(), "table_format": self.table_format}
         if self.partition_by:
             options["partition_by"] = ",".join(self.partition_by)
         if self.merge_schema:
             options["merge_schema"] = "true"
-        return Sink(format="penstock_lake", options=options)
+        if self.key:
+            options |= self._merge_options()
+        return Sink(format="penstock_lake", options=options, batch_id_option="batch_id")
+
+    def _merge_options(self) -> dict[str, str]:
+        options = {"mode": UPSERT, "key": ",".join(self.key), "history": self.history}
+        if self.order_by:
+            options["order_by"] = ",".join(self.order_by)
+        return {**options, "delete_retention": f"{self.delete_retention_ms} ms"}
+
+    def check_rows(self, columns: Sequence[str], mode: str) -> None:
+        for name in ("partition_by", "key", "order_by"):
+            missing = [column for column in getattr(self, name) if column not in columns]
+            if missing:
+                raise ValueError(f"{name} names `{missing[0]}`, which the rows do not have")
+        if mode == UPSERT and not self.order_by and RECORD not in columns:
+            raise ValueError(
+                "the rows have lost the offset of their records: write `order_by: [column, …]`, or let the steps "
+                f"before keep the column `{RECORD}`"
+            )
 
     def select(self, frame: "DataFrame") -> "DataFrame":
-        result = super().select(frame)
-        missing = [name for name in self.partition_by if name not in result.columns]
-        if missing:
-            raise ValueError(f"partition_by names `{missing[0]}`, which the rows do not have")
-        return result
+        result = self._with_change_columns(frame) if self.key else frame
+        return super().select(result)
+
+    def _with_change_columns(self, frame: "DataFrame") -> "DataFrame":
+        """Add the order, if it is the record's, and whether the row deletes its key."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - the file is read without Spark
+
+        has_record = RECORD in frame.columns
+        delete_when = self.delete_when or (f"{RECORD}.value IS NULL" if has_record else "false")
+        result = frame.withColumn(DELETED, F.coalesce(F.expr(delete_when), F.lit(False)))
+        if not has_record:
+            return result
+        offset, time = F.col(f"{RECORD}.offset"), F.col(f"{RECORD}.timestamp")
+        if self.order_by:
+            return result.withColumn(TIE_BREAK, offset)
+        result = result.withColumn(TIMESTAMP, time) if self.history == SCD2 else result
+        return result.withColumn(OFFSET, offset)
 
     def describe(self, partitions: Mapping[str, int] | None) -> str:  # noqa: ARG002 - about topics
-        return f"table {self.path} ({self.table_format})"
+        by_key = f", one row for each {', '.join(self.key)}" if self.key else ""
+        return f"table {self.path} ({self.table_format}{by_key})"
 
     def idempotent_write_options(self, write_id: str) -> dict[str, str]:
         """Record the write in the table, as batch 0 of a query with this id."""

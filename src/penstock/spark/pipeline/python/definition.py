@@ -58,7 +58,7 @@ class StepOptions(TypedDict, total=False):
 class OutputOptions(TypedDict, total=False):
     """Arguments that every kind of output takes."""
 
-    mode: str  # append (the default), update, complete
+    mode: str  # append (the default), update, complete; of tables also upsert
     trigger: str | None
 
 
@@ -325,11 +325,30 @@ class PipelineDefinition:
         catalog: str | Mapping[str, str] | None = None,
         storage_options: Mapping[str, str] | None = None,
         maintain: model.Maintain | None = None,
+        key: str | Iterable[str] = (),
+        order_by: str | Iterable[str] = (),
+        delete_when: str | None = None,
+        history: str = "none",
+        delete_retention: str | None = None,
         **options: Unpack[OutputOptions],
     ) -> None:
-        given: dict[str, Any] = {"path": path, "format": table_format, "merge_schema": merge_schema}
-        given |= {"catalog": _catalog(catalog), "options": storage_options, "maintain": maintain}
-        self.to(name, source, make_struct(TableTarget, partition_by=partition_by, **given), **options)
+        """Write to a table. The arguments from `key` on are for the modes `upsert` and `update`."""
+        target = make_struct(
+            TableTarget,
+            path=path,
+            format=table_format,
+            partition_by=partition_by,
+            merge_schema=merge_schema,
+            catalog=_catalog(catalog),
+            options=storage_options,
+            maintain=maintain,
+            key=key,
+            order_by=order_by,
+            delete_when=delete_when,
+            history=history,
+            delete_retention=delete_retention,
+        )
+        self.to(name, source, target, **options)
 
     def to_console(
         self, name: str, source: Readable, *, rows: int = 20, **options: Unpack[OutputOptions]

@@ -131,12 +131,7 @@ def _output_problems(
     tables = {source.name for source in pipeline.sources if isinstance(source, model.TableSource)}
     if output.input not in streaming and names & tables:
         yield error(output.line, "reads tables only: an output must read at least one topic")
-    if output.mode not in output.target.modes:
-        yield error(
-            output.line,
-            f"a {output.target.kind} cannot be written in {output.mode} mode: "
-            f"use `mode: {output.target.modes[0]}`, or write to a topic",
-        )
+    yield from (error(output.line, wrong) for wrong in output.target.mode_problems(output.mode))
     aggregating = (model.WindowStep, model.SqlStep, model.PythonStep)
     may_aggregate = any(
         isinstance(step.operation, aggregating) for step in pipeline.steps if step.name in names

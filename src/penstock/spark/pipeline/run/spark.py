@@ -32,7 +32,7 @@ def query_output(
 ) -> tuple[DataFrame, Sink, str]:
     output = planned.output
     if output is not None:
-        return compiled.outputs[output.name], output.target.sink(pipeline), output.mode
+        return compiled.outputs[output.name], output.target.sink(pipeline), output.stream_mode
     rejected = compiled.rejected[planned.rejecting].observe(
         progress.DEAD_LETTER_METRICS, F.count(F.lit(1)).alias("rows")
     )
