@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.spark.lake.table import Table
 
 DEFAULT_FORMAT = "delta"
-_ICEBERG = "iceberg"
+ICEBERG = "iceberg"
 
 
 class TableFormat(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ def format_at(location: Location | str) -> str | None:
     """Return the format of the table at a location, or None if there is no table."""
     location = as_location(location)
     if location.catalog is not None:
-        return _ICEBERG
+        return ICEBERG
     store = open_store(location)
     return next((name for name, each in TABLE_FORMATS.items() if store.exists(each.marker)), None)
 
@@ -81,7 +81,7 @@ def check_format(location: Location, table_format: str) -> None:
     """Raise TableError if there can be no table of this format at the location."""
     if location.is_remote and (reason := TABLE_FORMATS[table_format].not_remote):
         raise TableError(f"{location}: {reason}")
-    if location.catalog is not None and table_format != _ICEBERG:
+    if location.catalog is not None and table_format != ICEBERG:
         raise TableError(
             f"{location}: catalogs have Iceberg tables, no {table_format} tables: remove `catalog`"
         )

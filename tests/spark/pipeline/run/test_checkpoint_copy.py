@@ -160,3 +160,79 @@ def test_a_file_that_was_replaced_is_stored_again_and_a_removed_one_is_removed(f
     first.plan(2)
     assert (first.store / "state/0/0/1.delta").read_text() == "written again by another attempt"
     assert not (first.store / "offsets/0").exists()
+
+
+# -- outputs that share their reads
+
+
+class SharingMachine(Machine):
+    def __init__(self, tmp_path: Path, name: str) -> None:
+        super().__init__(tmp_path, name)
+        self.copy = CheckpointCopy(
+            Disk(str(self.store)), str(self.directory), name, "s3://b/group", has_log=True
+        )
+        self.copy.open()
+
+    def decide(self, position: str) -> None:
+        self.copy.write("outputs/table.json", position.encode())
+
+    @property
+    def position(self) -> str:
+        return (self.copy.read("outputs/table.json") or b"").decode()
+
+
+def without_owners(*machines: Machine, patch: pytest.MonkeyPatch) -> None:
+    """Each is past its check of the owner when the other one writes."""
+    for machine in machines:
+        patch.setattr(machine.copy, "_check_owner", lambda: None)
+
+
+def test_a_decision_of_an_output_is_known_to_another_machine(tmp_path: Path) -> None:
+    first = SharingMachine(tmp_path, "first")
+    first.decide("in step")
+    first.decide("behind")
+    assert first.files(first.store)[-1] == "outputs/table.json"
+    (first.store / "outputs/table.json").write_text("of a run that was late")
+    second = SharingMachine(tmp_path, "second")
+    assert second.position == "behind"
+    assert second.copy.names("outputs") == ["table.json"]
+
+
+def test_of_two_runs_that_decide_one_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = SharingMachine(tmp_path, "first")
+    first.decide("behind")
+    second = SharingMachine(tmp_path, "second")
+    without_owners(first, second, patch=monkeypatch)
+    first.decide("a batch of its own, up to 10")
+    with pytest.raises(CheckpointTaken, match="has decided about its outputs of s3://b/group meanwhile"):
+        second.decide("a batch of its own, up to 20")
+    assert second.position == "behind"  # nothing is written by what was not stored
+    second.copy.open()
+    assert second.position == "a batch of its own, up to 10"
+    second.decide("written")
+
+
+def test_a_run_that_missed_a_decision_does_not_begin_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both runs would store the same offsets, but write the batch to other outputs."""
+    first = SharingMachine(tmp_path, "first")
+    first.plan(0)
+    second = SharingMachine(tmp_path, "second")
+    without_owners(first, second, patch=monkeypatch)
+    first.decide("the table refused batch 0")
+    with pytest.raises(CheckpointTaken):
+        second.plan(1)
+    second.copy.open()
+    assert second.position == "the table refused batch 0"
+    second.plan(1)
+    with pytest.raises(CheckpointTaken):
+        first.decide("written")
+
+
+def test_old_entries_are_removed(tmp_path: Path) -> None:
+    machine = SharingMachine(tmp_path, "first")
+    for at in range(200):
+        machine.decide(str(at))
+    assert len(list((machine.store / "_log").iterdir())) == 100
+    assert SharingMachine(tmp_path, "second").position == "199"

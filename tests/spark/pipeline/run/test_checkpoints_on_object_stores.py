@@ -66,3 +66,43 @@ def test_a_bucket_for_checkpoints_that_does_not_exist_is_named(object_store: Obj
     )
     (problem,) = table_problems(pipeline)
     assert problem.message.startswith("checkpoints: s3://nowhere/cp: the bucket does not exist")
+
+
+def test_outputs_that_share_their_reads_go_on_with_another_machine(
+    shared_broker: BrokerProcess, spark: SparkSession, object_store: ObjectStore, bucket: str, tmp_path: Path
+) -> None:
+    """One of them merges changes. The first machine dies after it wrote a batch, before Spark says that it is done."""
+    shop = Shop(shared_broker, tmp_path, spark)
+    shop.create("orders", partitions=1)
+
+    def target(name: str, *key: str) -> TableTarget:
+        return TableTarget(path=f"s3://{bucket}/{name}", options=object_store.options, key=key)
+
+    base = shop.pipeline(
+        Output(name="all", input="orders", target=target("all")),
+        Output(name="newest", input="orders", target=target("newest", "value"), mode="upsert"),
+        sources=(TopicSource(name="orders", topics=(shop.topic("orders"),), decoder=RawDecoder(text=True)),),
+    )
+    base = msgspec.structs.replace(
+        base, checkpoints=f"s3://{bucket}/checkpoints", checkpoint_options=object_store.options
+    )
+
+    def run_on(machine: str) -> None:
+        (tmp_path / machine).mkdir()
+        assert shop.run_once(msgspec.structs.replace(base, directory=str(tmp_path / machine))).exit_code == 0
+
+    def rows(name: str) -> list[str]:
+        table = open_table(location_of(f"s3://{bucket}/{name}", object_store.options))
+        return sorted(row["value"] for row in read(table))
+
+    shop.produce("orders", ["o1", "o2", "o1"])
+    run_on("first")
+    keys = object_store.keys(bucket)
+    assert [key for key in keys if "_source.orders/_log/" in key]
+    for key in keys:
+        if "/commits/" in key:
+            object_store.client("s3").delete_object(Bucket=bucket, Key=key)
+    shop.produce("orders", ["o2", "o3"])
+    run_on("second")
+    assert rows("all") == ["o1", "o1", "o2", "o2", "o3"]
+    assert rows("newest") == ["o1", "o2", "o3"]

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.spark.lake.errors import TableError
-from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS, check_format
+from penstock.spark.lake.formats import DEFAULT_FORMAT, ICEBERG, TABLE_FORMATS, check_format
 from penstock.spark.lake.location import Location, location_of
 from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, HISTORIES, NO_HISTORY, SCD2
 from penstock.spark.pipeline.core.model import (
@@ -84,7 +84,7 @@ class TableTarget(Target, frozen=True, kw_only=True):
 
     @property
     def table_format(self) -> str:
-        return self.format or ("iceberg" if self.catalog else DEFAULT_FORMAT)
+        return self.format or (ICEBERG if self.catalog else DEFAULT_FORMAT)
 
     def location(self, pipeline: Pipeline) -> Location:
         """Raises TableError if there can be no table."""

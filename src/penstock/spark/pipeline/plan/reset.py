@@ -89,7 +89,8 @@ def reset_query(pipeline: Pipeline, query: PlannedQuery, to: str) -> str | None:
     root = local_root(pipeline)
     if root is None:
         raise ValueError(
-            f"the checkpoints are not on this machine: remove {checkpoint_root(pipeline)}/{query.key} yourself"
+            f"the checkpoints in {checkpoint_root(pipeline)} are not on this machine, and cannot be moved away: give the "
+            f"output {query.key} another name in the file, under which it starts anew"
         )
     resets = {**read_resets(pipeline), query.key: to}
     _write_resets(pipeline, resets)
