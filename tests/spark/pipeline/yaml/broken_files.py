@@ -286,6 +286,10 @@ BROKEN = [
         output("table: a  #!", "maintain: {keep_versions: 1 minute}"),
         "`keep_versions` must be at least 1 hour",
     ),
+    (
+        output("table: 'a/{topic}'  #!", "for_each_topic: true", "maintain: {every: 1 minute}"),
+        "`maintain` is not for `for_each_topic`",
+    ),
     (output("table: a  #!", "maintain: {every: 1 ms}"), "`every` must be at least 1 second"),
     (output("table: a", "maintain: {compact: {when_files: 1}}  #!"), "must be a whole number of at least 2"),
     ("pipeline: p  #!\nmaintain: {keep_versions: 1 s}\n" + ORDERS + OUTPUT, "must be at least 1 hour"),

@@ -98,7 +98,9 @@ class TableTarget(Target, frozen=True, kw_only=True):
         except TableError as wrong:
             yield str(wrong)
         yield from self._placeholder_problems()
-        if self.maintain is not None:
+        if self.maintain is not None and self.for_each_topic:
+            yield "`maintain` is not for `for_each_topic`: run `penstock table compact` for each table from time to time"
+        elif self.maintain is not None:
             yield from maintain_problems(self.maintain)
 
     def mode_problems(self, mode: str) -> Iterator[str]:

@@ -39,8 +39,10 @@ class TableMaintenance:
         self._tables: list[_LookedAfter] = []
         for output in pipeline.outputs:
             target = output.target
-            rule = (target.maintain or pipeline.maintain) if isinstance(target, TableTarget) else None
-            if isinstance(target, TableTarget) and rule is not None:
+            if not isinstance(target, TableTarget) or target.for_each_topic:
+                continue
+            rule = target.maintain or pipeline.maintain
+            if rule is not None:
                 looked_after = _LookedAfter(
                     location=target.location(pipeline),
                     table_format=target.table_format,
