@@ -4,6 +4,7 @@ import hypothesis
 
 pytest_plugins = [
     "tests.support.garbage",
+    "tests.support.object_store",
     "tests.support.plugin",
     "tests.support.spark",
     "tests.support.xdist_groups",

@@ -257,7 +257,7 @@ def status(*, file: str = PipelineFile, as_json: bool = AsJson) -> None:
         pipeline = _load(file)
     from penstock.spark.pipeline.core.queries import state_directory
     from penstock.spark.pipeline.progress.status import is_running, read_status
-    from penstock.spark.pipeline.progress.terminal import COLUMNS, cells
+    from penstock.spark.pipeline.progress.terminal import COLUMNS, cells, describe_maintenance
 
     directory = state_directory(pipeline)
     last = read_status(directory)
@@ -280,6 +280,8 @@ def status(*, file: str = PipelineFile, as_json: bool = AsJson) -> None:
                     print(f"{query.name}: {count:,} rows of {owner} broke `{rule}`")
         if query.last_error is not None:
             print(f"{query.name}: last error: {query.last_error}")
+    for table in last.maintenance:
+        print(describe_maintenance(table))
 
 
 def _headline(status: "RunStatus", *, running: bool) -> str:

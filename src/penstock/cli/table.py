@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from penstock.cli.connect.table import Place, at_table
 from penstock.cli.errors import CommandError, UsageError, one_line
 from penstock.cli.output import AsJson, print_json, print_result, print_table
 from penstock.cli.record_format import format_time
@@ -20,19 +21,23 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_PATH: str = typer.Argument(metavar="PATH", help="The table's directory.")
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _MEBIBYTE = 1 << 20
 
 
 @app.command()
-def show(*, path: str = _PATH, as_json: bool = AsJson) -> None:
+@at_table
+def show(
+    place: Place,
+    *,
+    as_json: bool = AsJson,
+) -> None:
     """Show a table's columns, and the number of its rows and files."""
-    with _open(path) as table:
+    with _open(place) as table:
         from penstock.spark.lake.formats import format_at
 
-        state, size, kind = table.state(), table.size(), format_at(table.path)
-        assert state is not None, path
+        state, size, kind = table.state(), table.size(), format_at(table.location)
+        assert state is not None, place.path
     columns = [
         {"column": field.name, "type": str(field.type), "partition": field.name in state.partition_by}
         for field in state.schema
@@ -57,14 +62,15 @@ def show(*, path: str = _PATH, as_json: bool = AsJson) -> None:
 
 
 @app.command()
+@at_table
 def history(
+    place: Place,
     *,
-    path: str = _PATH,
     limit: int = typer.Option(20, min=1, metavar="N", help="Show this many versions, the newest first."),
     as_json: bool = AsJson,
 ) -> None:
     """Show a table's versions, and the query and batch that wrote each."""
-    with _open(path) as table:
+    with _open(place) as table:
         versions = table.history(limit)
     print_result(
         versions,
@@ -89,9 +95,10 @@ def _version_row(version: "Version") -> tuple[object, ...]:
 
 
 @app.command()
+@at_table
 def compact(
+    place: Place,
     *,
-    path: str = _PATH,
     file_size_mb: int = typer.Option(128, min=1, metavar="MB", help="Merge into files of this size."),
     as_json: bool = AsJson,
 ) -> None:
@@ -100,7 +107,7 @@ def compact(
     The small files stay on disk for readers of older versions, until `penstock table vacuum` removes them; those of a
     Parquet table, which has no versions, are removed immediately.
     """
-    with _open(path) as table:
+    with _open(place) as table:
         done = table.compact(file_size_mb * _MEBIBYTE)
     if as_json:
         print_json({"path": table.path, "merged": done.files_before, "made": done.files_after})
@@ -111,9 +118,10 @@ def compact(
 
 
 @app.command()
+@at_table
 def vacuum(
+    place: Place,
     *,
-    path: str = _PATH,
     older_than: str = typer.Option(
         "7d",
         metavar="AGE",
@@ -127,7 +135,7 @@ def vacuum(
     Files of a batch that is being written are unused until its commit: choose an age longer than a batch takes.
     """
     age_ms = _age_ms(older_than)
-    with _open(path) as table:
+    with _open(place) as table:
         files = table.vacuum(age_ms, is_dry_run=not remove)
     if as_json:
         print_json({"path": table.path, "removed": remove, "files": files})
@@ -150,18 +158,18 @@ def _age_ms(text: str) -> int:
 
 
 @contextmanager
-def _open(path: str) -> Iterator["Table"]:
-    """Open the table at the path; its errors become one line."""
+def _open(place: Place) -> Iterator["Table"]:
+    """Open the table; its errors become one line."""
     try:
         from penstock.spark.lake.errors import TableError
-        from penstock.spark.lake.formats import existing_table, local_path
+        from penstock.spark.lake.formats import existing_table
     except ModuleNotFoundError as missing:
         raise CommandError(
             f"tables need the package {missing.name}: install it with `{pip_install('spark')}`"
         ) from missing
     try:
-        yield existing_table(local_path(path))
+        yield existing_table(place.location())
     except TableError as error:
         raise CommandError(one_line(str(error))) from error
     except OSError as error:
-        raise CommandError(f"cannot use the table at {path}: {one_line(str(error))}") from error
+        raise CommandError(f"cannot use the table at {place.path}: {one_line(str(error))}") from error

@@ -1,7 +1,8 @@
 """Options of the data sources, as given by `.option(...)`.
 
 Case and underscores are ignored: `merge_schema` and `mergeSchema` are one option. Options under `kafka.` go to the
-client, with Kafka's names, as in Spark's Kafka connector.
+client, with Kafka's names, as in Spark's Kafka connector; those under `storage.` and `catalog.` to an object store and
+to a catalog of tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from penstock.client.errors import SettingsError
 from penstock.client.settings import ClientSettings
 
 _KAFKA: Final = "kafka."
+_VERBATIM: Final = (_KAFKA, "storage.", "catalog.")  # names that go to others
 
 
 class OptionError(ValueError):
@@ -67,6 +69,12 @@ class Options:
             name.removeprefix(_KAFKA): value for name, value in self._given.items() if name.startswith(_KAFKA)
         }
 
+    def below(self, prefix: str) -> dict[str, str]:
+        """Return the options with a prefix that passes names on unchanged, such as `storage.`."""
+        return {
+            name.removeprefix(prefix): value for name, value in self._given.items() if name.startswith(prefix)
+        }
+
     def client_settings(self, refused: Mapping[str, str] | None = None) -> ClientSettings:
         if not self.text("kafka.bootstrap.servers"):
             raise OptionError(
@@ -79,4 +87,4 @@ class Options:
 
 
 def _normalized(name: str) -> str:
-    return name.lower() if name.startswith(_KAFKA) else name.replace("_", "").lower()
+    return name.lower() if name.lower().startswith(_VERBATIM) else name.replace("_", "").lower()

@@ -9,7 +9,7 @@ from penstock.spark.lake.disk import Disk
 def test_two_threads_can_replace_the_same_file_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk, path, fsync = Disk(), str(tmp_path / "hint"), os.fsync
+    disk, path, fsync = Disk(str(tmp_path)), "hint", os.fsync
 
     def write_again(descriptor: int) -> None:
         monkeypatch.setattr(os, "fsync", fsync)

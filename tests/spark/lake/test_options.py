@@ -21,20 +21,20 @@ def test_both_spellings_of_a_name_are_one_option() -> None:
 
 
 def test_options_of_other_parts_of_spark_are_left_alone() -> None:
-    assert parse_options({"path": "/t", "checkpointlocation": "/c"}).path == "/t"
+    assert parse_options({"path": "/t", "checkpointlocation": "/c"}).location.path == "/t"
 
 
 def test_a_relative_path_is_of_the_working_directory_and_a_file_uri_is_a_path() -> None:
-    assert parse_options({"path": "t"}).path == os.path.join(os.getcwd(), "t")
-    assert parse_options({"path": "file:/a/t"}).path == "/a/t"
-    assert parse_options({"path": "file:///a/t"}).path == "/a/t"
+    assert parse_options({"path": "t"}).location.path == os.path.join(os.getcwd(), "t")
+    assert parse_options({"path": "file:/a/t"}).location.path == "/a/t"
+    assert parse_options({"path": "file:///a/t"}).location.path == "/a/t"
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({}, "no path: use .save"),
-        ({"path": "s3://bucket/t"}, "kept in directories, not at s3://bucket/t"),
+        ({"path": "ftp://host/t"}, "ftp://host/t: tables can be in directories and at s3://"),
         (
             {"path": "/t", "table_format": "hudi"},
             "table_format must be one of delta, iceberg, parquet, not 'hudi'",

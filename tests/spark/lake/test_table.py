@@ -341,7 +341,7 @@ def test_a_table_in_one_format_is_not_written_in_another(table: Table) -> None:
 
 def test_the_layout_of_files_is_that_of_the_table_s_columns(table: Table) -> None:
     layout: FileLayout = table.layout(table_schema(SCHEMA), ("place",))
-    assert layout.root == table.path
+    assert layout.location.path == table.path
     assert layout.schema.names == ["id", "place"]
 
 

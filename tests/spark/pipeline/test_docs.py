@@ -12,9 +12,16 @@ from penstock.spark.pipeline.load import load
 from penstock.spark.pipeline.outputs import TARGETS
 
 DOCS = Path(__file__).parents[3] / "docs" / "pipelines.md"
-EXAMPLES = re.findall(
-    r"^```(yaml|python)\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
+TABLES = DOCS.with_name("tables.md")
+
+
+def examples_in(page: Path, forms: str) -> list[tuple[str, str]]:
+    return re.findall(
+        rf"^```({forms})\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+
+
+EXAMPLES = [*examples_in(DOCS, "yaml|python"), *examples_in(TABLES, "yaml")]
 
 
 def test_there_are_examples_of_both_forms() -> None:

@@ -6,7 +6,6 @@ Delta has no way to widen a type that all its readers know.
 """
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 from urllib.parse import unquote
@@ -17,15 +16,17 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
+from penstock.spark.lake.compaction import Candidate
 from penstock.spark.lake.conditions import Condition, arrow_expression
 from penstock.spark.lake.delta_contents import DeltaContents
-from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.errors import TableError, storage_errors
 from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.merge.contents import Contents, LiveFile
 from penstock.spark.lake.merge.deleted_keys import NO_STATE
 from penstock.spark.lake.merge.rules import PROPERTY, MergeRules, decode_rules
 from penstock.spark.lake.schema import SchemaChange, table_schema
 from penstock.spark.lake.splits import dataset_splits
+from penstock.spark.lake.storage_options import settings_for
 from penstock.spark.lake.table import (
     Commit,
     Compaction,
@@ -39,6 +40,7 @@ from penstock.spark.lake.table import (
 
 _HOUR_MS = 3_600_000
 _DELETED_KEYS = "penstock.deleted-keys"  # every merge sets it, so that of two at the same time one is refused
+_LOG = "_delta_log"
 _QUERY, _BATCH, _ROWS, _ADDED = (f"penstock.{name}" for name in ("queryId", "batchId", "rows", "files"))
 
 
@@ -48,10 +50,10 @@ class DeltaTable(OptimisticTable):
     conflict = CommitFailedError
 
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
-        return FileLayout(root=self.path, schema=schema, partition_by=partition_by)
+        return FileLayout(location=self.location, schema=schema, partition_by=partition_by)
 
     def _create(self, commit: Commit, plan: WritePlan) -> bool:
-        if commit.changes:  # they are merged into the empty table
+        if commit.changes:  # these are merged into the empty table
             commit = msgspec.structs.replace(commit, files=(), batch=None)
         try:
             create_table_with_add_actions(
@@ -61,6 +63,7 @@ class DeltaTable(OptimisticTable):
                 mode="error",
                 partition_by=list(plan.partition_by),
                 commit_properties=_properties(commit),
+                storage_options=self._storage_options(),
             )
         except DeltaError:
             if self._load() is not None:  # another writer was first
@@ -71,8 +74,8 @@ class DeltaTable(OptimisticTable):
     def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
         if plan.change:
             _add_columns(table, plan.change)
-        if commit.changes and self._state_of(table).merge_rules is None:
-            _set_rules(table, commit.changes.rules)
+        if commit.merge_rules and self._state_of(table).merge_rules is None:
+            _set_rules(table, commit.merge_rules)
         forgets = commit.deleted_keys != NO_STATE and commit.deleted_keys != self._deleted_keys_state(table)
         if not (commit.files or commit.removed or commit.replaces_all or forgets):
             return
@@ -124,6 +127,18 @@ class DeltaTable(OptimisticTable):
         """Delta's log has paths as URIs; `file_uris` would encode the root and not the rest."""
         return {unquote(path) for path in cast("list[str]", self._add_actions()["path"].to_pylist())}
 
+    def files(self) -> list[Candidate]:
+        adds = self._add_actions()
+        partitions = [name for name in adds.column_names if name.startswith("partition.")]
+        return [
+            Candidate(
+                path=unquote(row["path"]),
+                size_bytes=row["size_bytes"],
+                partition=tuple(row[name] for name in partitions),
+            )
+            for row in adds.select(["path", "size_bytes", *partitions]).to_pylist()
+        ]
+
     def size(self) -> Size:
         adds = self._add_actions()
         rows: list[Any] = adds["num_records"].to_pylist()
@@ -165,21 +180,31 @@ class DeltaTable(OptimisticTable):
                 enforce_retention_duration=False,
                 full=True,
             )
-            return [*found, *self._vacuum_merges(table, age_ms, is_dry_run=is_dry_run)]
+            merges = self._unneeded_merge_files(table, self._store, self._now_ms() - age_ms)
+        if not is_dry_run:
+            self._store.remove(merges)
+        return [*found, *merges]
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any | None]:
-        yield self._load()
+        with storage_errors(self.path):
+            yield self._load()
 
     def _load(self) -> Any | None:
-        if not os.path.isdir(self._absolute("_delta_log")):
+        if not self.location.is_remote and not self._store.exists(
+            _LOG
+        ):  # deltalake would create the directory
             return None
         try:
-            return deltalake.DeltaTable(self.path)
+            return deltalake.DeltaTable(self.path, storage_options=self._storage_options())
         except TableNotFoundError:
             return None
         except DeltaError as error:
             raise TableError(f"the Delta table at {self.path} cannot be read: {error}") from error
+
+    def _storage_options(self) -> dict[str, str] | None:
+        """Commits are conditional puts, which deltalake does by itself."""
+        return settings_for(self.location).for_deltalake() if self.location.is_remote else None
 
 
 def _add_columns(table: Any, change: SchemaChange) -> None:

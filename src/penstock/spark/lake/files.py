@@ -4,7 +4,6 @@ Memory is bounded too: rows are buffered until they fill a row group, all files 
 `BUFFER_BYTES_MAX`, and at most `OPEN_FILES_MAX` files are open.
 """
 
-import contextlib
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -14,9 +13,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.spark.lake.location import Location
 from penstock.spark.lake.partitions import Values, directory_of, split
 from penstock.spark.lake.schema import conform
 from penstock.spark.lake.statistics import statistics_of
+from penstock.spark.lake.store import Store, open_store
 
 BUFFER_BYTES_MAX = 64 << 20
 ROW_GROUP_BYTES = 32 << 20
@@ -45,7 +46,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
     their path when they are committed.
     """
 
-    root: str
+    location: Location
     schema: pa.Schema
     partition_by: tuple[str, ...] = ()
     directory: str = ""
@@ -54,9 +55,13 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
     compression: Compression = "zstd"
     file_size_bytes: int = FILE_SIZE_BYTES
 
+    @property
+    def store(self) -> Store:
+        return open_store(self.location)
+
     def write_path(self, path: str) -> str:
-        """Return the absolute path of a file before it is committed."""
-        return os.path.join(self.root, staged_path(path, self.staging))
+        """Return the path of a file before it is committed, relative to the root."""
+        return staged_path(path, self.staging)
 
     @property
     def file_schema(self) -> pa.Schema:
@@ -118,11 +123,11 @@ class TableFiles:
 class _OpenFile:
     __slots__ = (
         "_buffer",
+        "_file",
         "_footers",
         "_layout",
         "_path",
         "_values",
-        "_write_path",
         "_writer",
         "buffered_bytes",
     )
@@ -131,13 +136,12 @@ class _OpenFile:
         self._layout = layout
         self._path = path
         self._values = values
-        self._write_path = layout.write_path(path)
         self._buffer: list[pa.RecordBatch] = []
         self._footers: list[pq.FileMetaData] = []
         self.buffered_bytes = 0
-        os.makedirs(os.path.dirname(self._write_path), exist_ok=True)
+        self._file = layout.store.new_file(layout.write_path(path))
         self._writer = pq.ParquetWriter(
-            self._write_path,
+            self._file.file,
             layout.file_schema,
             compression=layout.compression,
             metadata_collector=self._footers,
@@ -145,8 +149,8 @@ class _OpenFile:
 
     @property
     def size_bytes(self) -> int:
-        """Return the size on disk; 0 while rows are buffered, because their compressed size is unknown."""
-        return os.path.getsize(self._write_path) if not self._buffer else 0
+        """Return the size of what is written; 0 while rows are buffered, because their compressed size is unknown."""
+        return self._file.file.tell() if not self._buffer else 0
 
     def add(self, rows: pa.RecordBatch) -> None:
         self._buffer.append(rows)
@@ -164,11 +168,9 @@ class _OpenFile:
     def close(self) -> DataFile:
         self.flush()
         self._writer.close()
-        with open(self._write_path, "rb") as file:
-            os.fsync(file.fileno())
         return DataFile(
             path=self._path,
-            size_bytes=os.path.getsize(self._write_path),
+            size_bytes=self._file.close(),
             rows=self._footers[0].num_rows,
             partition=dict(zip(self._layout.partition_by, self._values, strict=True)),
             statistics=statistics_of(self._footers[0]),
@@ -176,7 +178,7 @@ class _OpenFile:
 
     def discard(self) -> None:
         self._writer.close()
-        os.unlink(self._write_path)
+        self._file.discard()
 
 
 def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[DataFile]:
@@ -192,6 +194,4 @@ def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[D
 
 def remove_files(layout: FileLayout, paths: Sequence[str]) -> None:
     """Remove files that will not be committed; missing ones are ignored."""
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(layout.write_path(path))
+    layout.store.remove(layout.write_path(path) for path in paths)

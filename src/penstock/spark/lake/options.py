@@ -8,7 +8,8 @@ import msgspec
 from penstock.spark.durations import parse_duration_ms
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import FILE_SIZE_BYTES, Compression
-from penstock.spark.lake.formats import TABLE_FORMATS, local_path
+from penstock.spark.lake.formats import TABLE_FORMATS
+from penstock.spark.lake.location import Location, location_of
 from penstock.spark.lake.merge.rules import MergeRules
 from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, HISTORIES, MERGED_FILE_SIZE_BYTES, SCD2
 from penstock.spark.options import OptionError, Options
@@ -19,7 +20,7 @@ _FOR_UPSERTS = ("key", "order_by", "history", "delete_retention")
 
 
 class LakeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
+    location: Location
     table_format: str | None = None
     partition_by: tuple[str, ...] = ()
     merge_schema: bool = False
@@ -43,7 +44,7 @@ def parse_options(given: Mapping[str, str]) -> LakeOptions:
         )
     try:
         return LakeOptions(
-            path=local_path(path),
+            location=location_of(path, options.below("storage."), _catalog(options)),
             table_format=options.choice("table_format", tuple(TABLE_FORMATS)),
             partition_by=options.names("partition_by"),
             merge_schema=options.boolean("merge_schema"),
@@ -57,6 +58,22 @@ def parse_options(given: Mapping[str, str]) -> LakeOptions:
         )
     except OptionError as error:
         raise TableError(str(error)) from None
+
+
+def is_known_option(name: str) -> bool:
+    """Say whether it is an option of the format itself."""
+    wanted = name.replace("_", "").lower()
+    known = {*LakeOptions.__struct_fields__, "path", "file_size_mb"}
+    return any(each.replace("_", "") == wanted for each in known)
+
+
+def _catalog(options: Options) -> dict[str, str] | None:
+    """Return the properties of the catalog, with its `name`; None for a table at a path."""
+    properties = options.below("catalog.")
+    name = options.text("catalog")
+    if name:
+        properties["name"] = name
+    return properties or None
 
 
 def _file_size_bytes(options: Options) -> int:

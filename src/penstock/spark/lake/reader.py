@@ -30,7 +30,7 @@ class TableReader(DataSourceReader):
         self._conditions: list[Condition] = []
 
     def partitions(self) -> Sequence[InputPartition]:
-        table = existing_table(self._options.path)
+        table = existing_table(self._options.location)
         return [SplitPartition(split) for split in table.splits(self._conditions)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
@@ -78,13 +78,13 @@ def condition_of(given: Filter) -> Condition | None:
 
 
 def spark_schema(options: LakeOptions) -> StructType:
-    state = existing_table(options.path).state()
-    assert state is not None, options.path
+    state = existing_table(options.location).state()
+    assert state is not None, options.location
     schema = state.schema
     unknown = [name for name in options.columns if name not in schema.names]
     if unknown:
         raise TableError(
-            f"table {options.path} has no column {', '.join(unknown)}: it has {', '.join(schema.names)}"
+            f"table {options.location} has no column {', '.join(unknown)}: it has {', '.join(schema.names)}"
         )
     names = options.columns or tuple(schema.names)
     return from_arrow_schema(pa.schema([schema.field(name) for name in names]))

@@ -2,7 +2,6 @@
 
 import contextlib
 import datetime as dt
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
@@ -11,17 +10,20 @@ import msgspec
 import pyarrow as pa
 
 from penstock.events import now_ms
+from penstock.spark.lake.compaction import Candidate
 from penstock.spark.lake.conditions import Condition
-from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout, remove_files
+from penstock.spark.lake.location import Location, location_of
 from penstock.spark.lake.merge import deleted_keys, staging
 from penstock.spark.lake.merge.contents import Contents, LiveFile
 from penstock.spark.lake.merge.deleted_keys import NO_STATE, DeletedKeys
-from penstock.spark.lake.merge.merge import Changes, merge_changes
+from penstock.spark.lake.merge.merge import Changes, Merge
 from penstock.spark.lake.merge.rules import MergeRules, check_rules
+from penstock.spark.lake.merge.staging import StagedChanges
 from penstock.spark.lake.partitions import check_partition_columns
 from penstock.spark.lake.schema import SchemaChange, change_for, table_schema
+from penstock.spark.lake.store import Store, open_store
 
 _COMMIT_ATTEMPTS_MAX = 20  # a commit that lost against another writer is retried on the new state
 
@@ -40,7 +42,10 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     replaces_all: bool = False
     merge_schema: bool = False
     batch: Batch | None = None
-    changes: Changes | None = None  # the files hold changes to merge, and `schema` is that of the merged rows
+    merge_rules: MergeRules | None = (
+        None  # the rows are merged by these rules, and `schema` is that of the result
+    )
+    changes: Changes | None = None  # the files hold changes to merge
     removed: Sequence[LiveFile] = ()
     deleted_keys: int = NO_STATE  # the state of the deleted keys that belongs to the table from now on
 
@@ -111,19 +116,28 @@ class Split(Protocol):
 
 
 class Table(ABC):
-    """The table at a path, which need not exist. Every call looks at the table as it is then."""
+    """The table at a location, which need not exist. Every call looks at the table as it is then."""
 
     can_widen: ClassVar[bool]  # whether a column can get a wider type
     can_merge: ClassVar[bool] = False  # whether changes can be merged into it
 
-    def __init__(self, path: str, disk: Disk | None = None, now_ms: Callable[[], int] = now_ms) -> None:
-        self.path = path
-        self._disk = disk or Disk()
+    def __init__(
+        self, location: Location | str, store: Store | None = None, now_ms: Callable[[], int] = now_ms
+    ) -> None:
+        self.location = location_of(location) if isinstance(location, str) else location
+        self.path = self.location.path  # for messages
+        self._given_store = store
         self._now_ms = now_ms
 
-    def _absolute(self, path: str) -> str:
-        """Return the absolute path of a path relative to the table's root."""
-        return os.path.join(self.path, path)
+    @property
+    def _store(self) -> Store:
+        """The files below the table's root."""
+        return self._given_store or open_store(self.location)
+
+    def verify(self) -> None:
+        """Check that the table can be read and written; raise TableError with the reason if not."""
+        self._store.verify()
+        self.state()
 
     @abstractmethod
     def state(self) -> TableState | None: ...
@@ -147,6 +161,10 @@ class Table(ABC):
         """Return the paths of the table's current files, relative to its root."""
 
     @abstractmethod
+    def files(self) -> list[Candidate]:
+        """Return the table's current files."""
+
+    @abstractmethod
     def size(self) -> Size: ...
 
     @abstractmethod
@@ -165,7 +183,7 @@ class Table(ABC):
 
     def plan_write(self, state: TableState | None, commit: Commit) -> WritePlan:
         """Return how the commit changes the table; raise TableError for rows that do not fit."""
-        self._check_merge_rules(state, commit.changes)
+        self._check_merge_rules(state, commit.merge_rules)
         change = change_for(
             state.schema if state else None,
             commit.schema,
@@ -189,15 +207,15 @@ class Table(ABC):
             )
         return WritePlan(change=change, partition_by=columns)
 
-    def _check_merge_rules(self, state: TableState | None, changes: Changes | None) -> None:
-        if changes and not self.can_merge:
+    def _check_merge_rules(self, state: TableState | None, rules: MergeRules | None) -> None:
+        if rules and not self.can_merge:
             raise TableError(
                 f"table {self.path} is of Parquet files, of which readers would see replaced rows twice: upsert into "
                 "a Delta or an Iceberg table (table_format=delta)"
             )
-        if state is None or (changes and state.merge_rules is None and not self.live_paths()):
+        if state is None or (rules and state.merge_rules is None and not self.live_paths()):
             return
-        check_rules(state.merge_rules, changes.rules if changes else None, where=self.path)
+        check_rules(state.merge_rules, rules, where=self.path)
 
 
 class OptimisticTable(Table):
@@ -245,26 +263,28 @@ class OptimisticTable(Table):
                 if batch and self._last_batch(table, batch.query_id) >= batch.batch_id:
                     return False
                 plan = self.plan_write(self._state_of(table), commit)
-                if commit.changes is None:
-                    self._change(table, commit, plan)
+                if commit.merge_rules and commit.changes:
+                    self._merge(table, commit, plan, commit.merge_rules, commit.changes)
                 else:
-                    self._merge(table, commit, commit.changes, plan)
+                    self._change(table, commit, plan)
                 return True
         raise self._conflict_error()
 
-    def _merge(self, table: Any, commit: Commit, changes: Changes, plan: WritePlan) -> None:
+    def _merge(
+        self, table: Any, commit: Commit, plan: WritePlan, rules: MergeRules, changes: Changes
+    ) -> None:
         """Merge the changes into the table as it is now, and commit the result."""
         layout = changes.output_layout(self.layout(plan.change.schema, plan.partition_by))
-        columns = [*changes.rules.key, *changes.rules.order_by]
-        order = pa.schema([layout.schema.field(name) for name in dict.fromkeys(columns)])
-        remembered = DeletedKeys(self._disk, self.path, self._deleted_keys_state(table), order)
-        merged = merge_changes(self._contents(table), layout, changes, commit.files, remembered)
-        retention_ms = changes.rules.delete_retention_ms
+        order = pa.schema([layout.schema.field(name) for name in rules.columns])
+        remembered = DeletedKeys(layout.store, self._deleted_keys_state(table), order)
+        staged = StagedChanges(changes.layout, commit.files)
+        merge = Merge(self._contents(table), layout, rules, remembered)
+        merged = merge.run(staged.parts(rules.key[0]), in_place=not staged.is_large)
         result = msgspec.structs.replace(
             commit,
             files=merged.added,
             removed=merged.removed,
-            deleted_keys=remembered.with_added(merged.deletions, self._now_ms(), retention_ms),
+            deleted_keys=remembered.with_added(merged.deletions, self._now_ms(), rules.delete_retention_ms),
         )
         try:
             self._change(table, result, plan)
@@ -272,21 +292,15 @@ class OptimisticTable(Table):
             remove_files(layout, [file.path for file in merged.added])
             raise
 
-    def _vacuum_merges(self, table: Any, age_ms: int, *, is_dry_run: bool) -> list[str]:
-        """Remove files of at least this age beside the table's: of failed merges, and of earlier deleted keys."""
-        state_id, oldest_ms = self._deleted_keys_state(table), self._now_ms() - age_ms
-        needed = DeletedKeys(self._disk, self.path, state_id, pa.schema([])).names
-        found = [
-            f"{directory}/{name}"
-            for directory in (deleted_keys.DIRECTORY, staging.DIRECTORY.rstrip("/"))
-            for name in self._disk.names(self._absolute(directory))
-            if name not in needed
+    def _unneeded_merge_files(self, table: Any, store: Store, oldest_ms: int) -> list[str]:
+        """Return old files beside the table's: of failed merges, and of earlier deleted keys."""
+        needed = DeletedKeys(store, self._deleted_keys_state(table), pa.schema([])).paths
+        return [
+            file.path
+            for directory in (deleted_keys.DIRECTORY, staging.DIRECTORY)
+            for file in store.files(directory)
+            if file.path not in needed and file.modified_ms <= oldest_ms
         ]
-        old = [path for path in found if self._disk.modified_ms(self._absolute(path)) <= oldest_ms]
-        if not is_dry_run:
-            for path in old:
-                self._disk.remove(self._absolute(path))
-        return old
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[Any]:

@@ -50,32 +50,36 @@ class TableBatch:
         self._batch = batch
         self._replaces_all = replaces_all
         rows = arrow_schema(schema)
-        self._changes = changes_to_merge(options, rows)
-        self._rows_schema = self._changes.rules.table_rows(rows) if self._changes else rows
-        table = open_table(options.path, options.table_format)
+        table = open_table(options.location, options.table_format)
+        self._rules = options.merge_rules and options.merge_rules.for_rows(rows, table.path)
+        self._rows_schema = self._rules.table_rows(rows) if self._rules else rows
         wanted = Commit(
             schema=self._rows_schema,
             partition_by=options.partition_by,
             merge_schema=options.merge_schema,
-            changes=self._changes,
+            merge_rules=self._rules,
         )
         plan = table.plan_write(table.state(), wanted)
         self._partition_by = plan.partition_by
-        self._layout: FileLayout = (
-            self._changes.layout
-            if self._changes
-            else msgspec.structs.replace(
-                table.layout(plan.change.schema, plan.partition_by),
+        layout = msgspec.structs.replace(
+            table.layout(plan.change.schema, plan.partition_by),
+            compression=options.compression,
+            file_size_bytes=options.file_size_bytes,
+        )
+        self._changes: Changes | None = None
+        if self._rules:
+            self._changes = Changes(
+                layout=change_layout(layout.location, rows),
                 compression=options.compression,
                 file_size_bytes=options.file_size_bytes,
             )
-        )
+        self._layout: FileLayout = self._changes.layout if self._changes else layout
 
     def write(self, iterator: Iterator[Any]) -> TaskCommitMessage:
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_PROPERTY) if context else None
-        if self._changes:
-            iterator = checked(iterator, self._changes.rules, self._options.path)
+        if self._rules:
+            iterator = checked(iterator, self._rules, self._options.location.path)
         return TaskCommitMessage(query_id=query_id, files=write_files(self._layout, iterator))
 
     def abort(self, *_: object) -> None:
@@ -95,11 +99,11 @@ class TableBatch:
         files = [
             file for message in messages if isinstance(message, TaskCommitMessage) for file in message.files
         ]
-        table = open_table(self._options.path, self._options.table_format)
+        table = open_table(self._options.location, self._options.table_format)
         if not files and not self._replaces_all:
             if table.state() is None:  # so that readers find a table
                 table.commit(
-                    Commit(schema=self._rows_schema, partition_by=self._partition_by, changes=self._changes)
+                    Commit(schema=self._rows_schema, partition_by=self._partition_by, merge_rules=self._rules)
                 )
             return
         commit = Commit(
@@ -109,6 +113,7 @@ class TableBatch:
             replaces_all=self._replaces_all,
             merge_schema=self._options.merge_schema,
             batch=_batch(query_id, batch_id),
+            merge_rules=self._rules,
             changes=self._changes,
         )
         is_new = table.commit(commit)
@@ -117,17 +122,6 @@ class TableBatch:
         elif not is_new:
             live = table.live_paths()
             remove_files(self._layout, [file.path for file in files if file.path not in live])
-
-
-def changes_to_merge(options: LakeOptions, rows: pa.Schema) -> Changes | None:
-    if options.merge_rules is None:
-        return None
-    return Changes(
-        rules=options.merge_rules.for_rows(rows, options.path),
-        layout=change_layout(options.path, rows),
-        compression=options.compression,
-        file_size_bytes=options.file_size_bytes,
-    )
 
 
 def _query_of(messages: Sequence[WriterCommitMessage | None]) -> str | None:

@@ -14,7 +14,6 @@ reads all records from the begin on, not only those of the range: a row may come
 
 import datetime as dt
 import json
-import os
 import time
 from collections.abc import Mapping, Sequence
 
@@ -31,7 +30,7 @@ from penstock.spark.lake.options import parse_options
 from penstock.spark.lake.table import RowRange
 from penstock.spark.pipeline.compile.frames import compile_frames
 from penstock.spark.pipeline.compile.sources import read_ranges
-from penstock.spark.pipeline.core.model import Pipeline, Sink, TopicSource
+from penstock.spark.pipeline.core.model import Pipeline, TopicSource
 from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, state_directory
 from penstock.spark.pipeline.outputs import TableTarget
 from penstock.spark.pipeline.progress.batch import Offsets
@@ -133,8 +132,8 @@ def replace(
     cluster: BlockingClient,
 ) -> int:
     """Replace the rows of the range, and return how many there are now. The rows pass through this process."""
-    sink = check_replaceable(query).sink(pipeline)
-    table = open_table(*_place(sink))
+    options = parse_options(check_replaceable(query).sink(pipeline).options)
+    table = open_table(options.location, options.table_format)
     state = table.state()
     if state is None:
         raise ValueError(
@@ -167,11 +166,6 @@ def check_replaceable(query: PlannedQuery) -> TableTarget:
     return target
 
 
-def _place(sink: Sink) -> tuple[str, str | None]:
-    options = parse_options(sink.options)
-    return options.path, options.table_format
-
-
 def row_range(column: str, times: TimeRange) -> RowRange:
     start, end = (dt.datetime.fromtimestamp(each / 1000, dt.UTC) for each in (times.from_ms, times.to_ms))
     return RowRange(column=column, start=start, end=end)
@@ -198,10 +192,10 @@ class BackfillLog:
     """The backfills that were done, in `backfills.json`."""
 
     def __init__(self, directory: str) -> None:
-        self._path = os.path.join(directory, DONE_FILE)
-        content = Disk().read(self._path)
+        self._disk = Disk(directory)
+        content = self._disk.read(DONE_FILE)
         self.known: dict[str, int] = {} if content is None else json.loads(content)
 
     def add(self, key: str) -> None:
         self.known[key] = now_ms()
-        Disk().write(self._path, json.dumps(self.known, indent=2).encode())
+        self._disk.write(DONE_FILE, json.dumps(self.known, indent=2).encode())

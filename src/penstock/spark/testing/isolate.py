@@ -9,6 +9,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from penstock.spark.lake.formats import ICEBERG
+from penstock.spark.lake.options import is_known_option
+from penstock.spark.pipeline.compile.sources import is_lake_table
 from penstock.spark.pipeline.core.model import (
     NO_HISTORY,
     Output,
@@ -64,21 +67,39 @@ def console_topic(output: str) -> str:
 def _output(output: Output, directory: str) -> Output:
     target = output.target
     if isinstance(target, TableTarget):
-        return replace(output, target=replace(target, path=table_path(target.path, directory)))
+        return replace(output, target=_table_target(target, directory))
     if isinstance(target, ConsoleTarget):
         return replace(output, target=TopicTarget(line=target.line, topic=console_topic(output.name)))
     return output
+
+
+def _table_target(target: TableTarget, directory: str) -> TableTarget:
+    return replace(
+        target,
+        path=table_path(target.path, directory),
+        format=target.table_format,
+        catalog={},
+        options={},
+        maintain=None,
+    )
 
 
 def _source(source: Source, pipeline: Pipeline, directory: str) -> Source:
     if isinstance(source, TopicSource):
         starting = "earliest" if source.starting == "latest" or "{" in source.starting else source.starting
         return replace(source, starting=starting, options=_harmless(source.options))
+    local = _without_store(source)
     moved = table_path(source.path, directory)
-    beside = pipeline.resolve(source.path)
-    if isinstance(source, TableSource) and not os.path.exists(moved) and os.path.exists(beside):
-        return source
-    return replace(source, path=moved)
+    is_beside = not source.catalog and os.path.exists(pipeline.resolve(source.path))
+    return local if is_beside and not os.path.exists(moved) else replace(local, path=moved)
+
+
+def _without_store(source: TableSource) -> TableSource:
+    options = source.options
+    if is_lake_table(source):
+        options = {name: text for name, text in options.items() if is_known_option(name)}
+    table_format = ICEBERG if source.catalog else source.format
+    return replace(source, format=table_format, catalog={}, options=options)
 
 
 def _harmless(options: Mapping[str, str]) -> dict[str, str]:

@@ -31,7 +31,7 @@ def test_a_crash_after_the_commit_leaves_the_hint_behind_and_the_table_right(tmp
     table = IcebergTable(str(tmp_path))
     put(table, rows_of(1), batch=("q", 0))
     with pytest.raises(Crash):
-        put(IcebergTable(str(tmp_path), DiskThatLosesTheHint()), rows_of(2), batch=("q", 1))
+        put(IcebergTable(str(tmp_path), DiskThatLosesTheHint(str(tmp_path))), rows_of(2), batch=("q", 1))
     assert ids(table) == [1, 2]
     assert without_catalog(tmp_path) == [1]
     assert not put(table, rows_of(2), batch=("q", 1))

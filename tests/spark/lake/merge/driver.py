@@ -7,6 +7,7 @@ Like `tests.spark.lake.driver`.
 
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -51,7 +52,7 @@ def main(bootstrap: str, topic: str, directory: str, *flags: str) -> None:
     once = "--once" in flags
     batch = next((flag.removeprefix(_BATCH) for flag in flags if flag.startswith(_BATCH)), "1000")
     session = started_session(directory)
-    starts = {
+    starts: dict[str, Callable[[], StreamingQuery]] = {
         name: partial(start, session, name, (bootstrap, topic), directory, once=once, batch=batch)
         for name in TABLES
     }

@@ -12,10 +12,9 @@ from penstock.spark.lake.merge.rules import MergeRules
 from penstock.spark.lake.merge.staging import change_layout, checked
 from penstock.spark.lake.table import Batch, Commit, Table
 from tests.spark.lake.merge.model import Row
+from tests.spark.lake.support import schema_of
 
-CHANGES = pa.schema(
-    [("id", pa.int64()), ("order", pa.int64()), ("value", pa.string()), ("_deleted", pa.bool_())]
-)
+CHANGES = schema_of(id=pa.int64(), order=pa.int64(), value=pa.string(), _deleted=pa.bool_())
 LATEST = MergeRules(key=("id",), order_by=("order",))
 HISTORY = MergeRules(key=("id",), order_by=("order",), has_history=True)
 
@@ -35,11 +34,13 @@ def change_of(key: int, order: int, value: str = "a", *, is_deleted: bool = Fals
 
 def staged(
     table: Table, rows: Sequence[Row], rules: MergeRules, schema: pa.Schema
-) -> tuple[Changes, list[DataFile]]:
+) -> tuple[MergeRules, Changes, list[DataFile]]:
     """Changes written as tasks write them, not yet merged."""
-    changes = Changes(rules=rules.for_rows(schema, table.path), layout=change_layout(table.path, schema))
+    resolved = rules.for_rows(schema, table.path)
+    where = table.layout(resolved.table_rows(schema), ()).location  # a catalog may have chosen it
+    changes = Changes(layout=change_layout(where, schema))
     batch = pa.RecordBatch.from_pylist([dict(row) for row in rows], schema=schema)
-    return changes, write_files(changes.layout, checked(iter([batch]), changes.rules, table.path))
+    return resolved, changes, write_files(changes.layout, checked(iter([batch]), resolved, table.path))
 
 
 def upsert(
@@ -54,14 +55,15 @@ def upsert(
     query_id: str = "q",
 ) -> bool:
     """Write and merge; false where the batch was there already."""
-    changes, files = staged(table, rows, rules, schema)
+    resolved, changes, files = staged(table, rows, rules, schema)
     return table.commit(
         Commit(
             files=files,
-            schema=changes.rules.table_rows(schema),
+            schema=resolved.table_rows(schema),
             partition_by=partition_by,
             merge_schema=merge_schema,
             batch=None if batch is None else Batch(query_id=query_id, batch_id=batch),
+            merge_rules=resolved,
             changes=changes,
         )
     )

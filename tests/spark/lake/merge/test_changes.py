@@ -6,12 +6,11 @@ import pyarrow as pa
 
 from penstock.spark.lake.merge.changes import newest_changes
 from penstock.spark.lake.merge.rules import MergeRules
+from tests.spark.lake.merge.model import Row
 from tests.spark.lake.merge.support import CHANGES, HISTORY, LATEST, change_of
 
 
-def newest(
-    rows: list[dict[str, object]], rules: MergeRules = LATEST, schema: pa.Schema = CHANGES
-) -> list[object]:
+def newest(rows: list[Row], rules: MergeRules = LATEST, schema: pa.Schema = CHANGES) -> list[Row]:
     return newest_changes(pa.Table.from_pylist(rows, schema=schema), rules).to_pylist()
 
 

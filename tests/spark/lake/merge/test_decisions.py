@@ -12,11 +12,12 @@ from penstock.spark.lake.merge.latest import decide_latest
 from penstock.spark.lake.merge.rules import MergeRules
 from tests.spark.lake.merge.model import Model, Row
 from tests.spark.lake.merge.support import CHANGES, HISTORY, LATEST, batches, change_of, tuples
+from tests.spark.lake.support import schema_of
 
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "25")))
-ROWS = pa.schema([("id", pa.int64()), ("order", pa.int64()), ("value", pa.string())])
+ROWS = schema_of(id=pa.int64(), order=pa.int64(), value=pa.string())
 VERSIONS = HISTORY.table_rows(CHANGES)
-DELETIONS = pa.schema([("id", pa.int64()), ("order", pa.int64())])
+DELETIONS = schema_of(id=pa.int64(), order=pa.int64())
 
 
 class Applied:

@@ -1,4 +1,4 @@
-"""A topic of changes into tables, with drivers, Python workers and the broker killed at random: the tables equal a model.
+"""A topic of changes into tables, with driver, Python workers and broker killed at random: the tables equal a model.
 
 UPSERT_CHANGES (default 100,000), UPSERT_KEYS (10,000) and UPSERT_KILLS (10) set the size.
 """

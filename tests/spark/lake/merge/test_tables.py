@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ import pytest
 
 from penstock.spark.lake.errors import CommitConflict, SchemaMismatch, TableError
 from penstock.spark.lake.formats import open_table
+from penstock.spark.lake.merge.contents import LiveFile
 from penstock.spark.lake.merge.merge import Merge
 from penstock.spark.lake.merge.rules import MergeRules
 from penstock.spark.lake.merge.staging import StagedChanges
 from penstock.spark.lake.table import OptimisticTable, Table
 from tests.spark.lake.merge.model import Model, Row
 from tests.spark.lake.merge.support import CHANGES, HISTORY, LATEST, change_of, staged, tuples, upsert
-from tests.spark.lake.support import put, read, rows_of
+from tests.spark.lake.support import put, read, rows_of, schema_of
 
 ODD_VALUES = ("a b", "d/é", "c%2")
 
@@ -62,7 +63,7 @@ def test_a_table_equals_the_model_after_each_batch_and_its_replay(
 
 
 def test_a_key_of_several_columns_and_kinds_finds_its_row(table: Table) -> None:
-    schema = pa.schema([("day", pa.date32()), ("name", pa.string()), ("points", pa.int32())])
+    schema = schema_of(day=pa.date32(), name=pa.string(), points=pa.int32())
     rules = MergeRules(key=("day", "name"))
     rows = pa.Table.from_pydict(
         {"day": pa.array([0, 0, 1], pa.date32()), "name": ["x", "é" * 40, "x"], "points": [1, 2, 3]}
@@ -108,29 +109,25 @@ def test_changes_beyond_the_memory_are_merged_part_by_part(
         assert tuples(read(here)) == expected
 
 
-def test_ended_versions_are_not_read_again(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    upsert(table, [change_of(key, 1) for key in range(10)], HISTORY)
-    upsert(table, [change_of(key, 2) for key in range(10)], HISTORY)
-    ended = [path for path in table.live_paths() if not _has_current_rows(table, path)]
-    assert len(ended) == 1
-    upsert(table, [change_of(key, 3) for key in range(5)], HISTORY)
-    upsert(table, [change_of(3, 9)], HISTORY)
-    found = [row for row in read(table) if row["id"] == 3]
-    assert [(row["valid_from"], row["valid_to"]) for row in sorted(found, key=lambda row: row["order"])] == [
-        (1, 2),
-        (2, 3),
-        (3, 9),
-        (9, None),
-    ]
-
-
-def _has_current_rows(table: Any, path: str) -> bool:
+def test_versions_that_have_ended_before_the_changes_are_not_read(
+    table: OptimisticTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for order in (1, 2):
+        upsert(table, [change_of(key, order) for key in range(10)], HISTORY)
     with table._existing() as opened:
-        contents = table._contents(opened)
-        (file,) = [each for each in contents.live_files(["id"]) if each.path == path]
-        return any(
-            any(batch.column("is_current").to_pylist()) for batch in contents.read(file, ["is_current"])
-        )
+        contents = type(table._contents(opened))
+    was_read: list[int] = []
+    read_file = contents.read
+
+    def read_and_note(self: Any, file: LiveFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        was_read.append(file.nulls["valid_to"])
+        return read_file(self, file, columns)
+
+    monkeypatch.setattr(contents, "read", read_and_note)
+    upsert(table, [change_of(3, 9)], HISTORY)
+    assert was_read == [10, 10]  # the file of the current versions: its keys, then all of it
+    found = [row for row in read(table) if row["id"] == 3]
+    assert sorted((row["valid_from"], row["valid_to"] or 99) for row in found) == [(1, 2), (2, 9), (9, 99)]
 
 
 def test_deleted_keys_are_forgotten_after_the_retention(tmp_path: Path) -> None:
@@ -150,7 +147,7 @@ def test_deleted_keys_are_forgotten_after_the_retention(tmp_path: Path) -> None:
 
 def test_a_new_column_and_narrower_values_fit(table: Table) -> None:
     upsert(table, [change_of(1, 1), change_of(2, 1)])
-    schema = pa.schema([("id", pa.int32()), ("order", pa.int32()), ("extra", pa.string())])
+    schema = schema_of(id=pa.int32(), order=pa.int32(), extra=pa.string())
     with pytest.raises(SchemaMismatch, match="merge_schema"):
         upsert(table, [{"id": 1, "order": 2, "extra": "x"}], schema=schema)
     upsert(table, [{"id": 1, "order": 2, "extra": "x"}], schema=schema, merge_schema=True)
@@ -168,10 +165,10 @@ def files_below(path: str) -> set[str]:
 
 
 def test_a_change_without_a_key_is_refused_before_anything_is_written(table: Table) -> None:
-    with pytest.raises(TableError, match="1 of 2 changes .* have no id, which is in its key"):
+    with pytest.raises(TableError, match=r"1 of 2 changes .* have no id, which is in its key"):
         upsert(table, [change_of(1, 1), {**change_of(1, 1), "id": None}])
     with pytest.raises(SchemaMismatch, match="no column id, which key names"):
-        upsert(table, [], schema=pa.schema([("order", pa.int64())]))
+        upsert(table, [], schema=schema_of(order=pa.int64()))
     assert files_below(table.path) == set()
 
 
@@ -190,8 +187,8 @@ def test_a_column_of_another_type_is_refused_before_anything_is_written(table: T
 
 def test_rows_are_not_appended_to_a_table_of_one_row_for_each_key(table: Table) -> None:
     upsert(table, [change_of(1, 1)])
-    schema = pa.schema([("id", pa.int64()), ("order", pa.int64()), ("value", pa.string())])
-    with pytest.raises(TableError, match="keeps one row for each key .*mode=upsert"):
+    schema = schema_of(id=pa.int64(), order=pa.int64(), value=pa.string())
+    with pytest.raises(TableError, match=r"keeps one row for each key .*mode=upsert"):
         put(table, [{"id": 1, "order": 2, "value": "b"}], schema)
 
 

@@ -1,7 +1,7 @@
 """A crash between any two steps of a commit to a plain Parquet table."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -24,7 +24,8 @@ class Crash(BaseException):
 class FragileDisk(Disk):
     """Ends the process, as far as the table can tell, before a given step."""
 
-    def __init__(self, steps_left: int) -> None:
+    def __init__(self, root: str, steps_left: int) -> None:
+        super().__init__(root)
         self._steps_left = steps_left
 
     def _step(self) -> None:
@@ -44,9 +45,10 @@ class FragileDisk(Disk):
         self._step()
         super().move(path, new_path)
 
-    def remove(self, path: str) -> None:
-        self._step()
-        super().remove(path)
+    def remove(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._step()
+            super().remove([path])
 
 
 def crash_everywhere(tmp_path: Path, work: Callable[[ParquetTable], object]) -> list[ParquetTable]:
@@ -58,7 +60,7 @@ def crash_everywhere(tmp_path: Path, work: Callable[[ParquetTable], object]) -> 
         put(ParquetTable(path), rows_of(3), batch=("q", 1))
         found.append(ParquetTable(path))
         try:
-            work(ParquetTable(path, FragileDisk(steps)))
+            work(ParquetTable(path, FragileDisk(path, steps)))
         except Crash:
             continue
         return found

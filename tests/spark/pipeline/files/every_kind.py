@@ -1,6 +1,6 @@
 """The pipeline of every_kind.yaml in Python."""
 
-from penstock.spark.pipeline import avro, define, envelope, expect, json, raw, restart, watermark
+from penstock.spark.pipeline import avro, define, envelope, expect, json, maintain, raw, restart, watermark
 
 pipeline = define(
     "every-kind",
@@ -11,6 +11,7 @@ pipeline = define(
     kafka={"isolation.level": "read_committed"},
     spark={"spark.sql.shuffle.partitions": "1"},
     restart=restart(attempts=3, within="5 minutes", backoff="500 ms"),
+    maintain=maintain(when_files=10, every="1 minute"),
 )
 
 orders = pipeline.topic(
@@ -86,7 +87,23 @@ pipeline.to_topic(
 )
 pipeline.to_topic("averages", per_minute, mode="update", trigger="10 s")
 pipeline.to_table("history", once, path="./lake/orders", partition_by="customer", merge_schema=True)
-pipeline.to_table("visits", sessions, path="./lake/visits", table_format="parquet")
+pipeline.to_table(
+    "visits",
+    sessions,
+    path="./lake/visits",
+    table_format="parquet",
+    maintain=maintain(when_files=50, target_mb=64, keep_versions="2 days", every="1 hour"),
+)
+pipeline.to_table(
+    "remote",
+    orders,
+    path="s3://lake/orders",
+    storage_options={"aws_region": "eu-central-1", "aws_profile": "shop"},
+)
+pipeline.to_table("named", orders, path="shop.orders", catalog="lakehouse")
+pipeline.to_table(
+    "described", orders, path="shop.all", catalog={"type": "rest", "uri": "https://catalog.example"}
+)
 pipeline.to_console("errors", errors, rows=5)
 pipeline.to_console("tagged", tagged)
 pipeline.to_topic("paid", paid)

@@ -31,7 +31,14 @@ steps:
     sql: SELECT town, sum(points) AS points FROM customers WHERE town IS NOT NULL GROUP BY town
 outputs:
   latest: {{from: customers, table: latest, mode: upsert, key: [id]}}
-  best: {{from: customers, table: best, format: iceberg, mode: upsert, key: [id], order_by: [points], delete_when: "false"}}
+  best:
+    from: customers
+    table: best
+    format: iceberg
+    mode: upsert
+    key: [id]
+    order_by: [points]
+    delete_when: "false"
   totals: {{from: totals, table: totals, mode: update, key: [town]}}
   everything: {{from: totals, table: everything, mode: complete}}
 """

@@ -1,9 +1,8 @@
 """Finds expired snapshots and unreferenced files of an Iceberg table."""
 
-import os
 from typing import Any
 
-from penstock.spark.lake.disk import Disk
+from penstock.spark.lake.store import Store
 
 _KEPT_SUFFIXES = (".db", ".db-journal", ".db.lock", ".text")
 
@@ -18,15 +17,23 @@ def expired_snapshots(table: Any, oldest_ms: int) -> list[int]:
     ]
 
 
-def unreferenced_files(table: Any, expired: set[int], oldest_ms: int, root: str, disk: Disk) -> list[str]:
-    """Return the files up to that time that no snapshot needs, except expired ones."""
-    needed = _referenced(table, expired)
+def unreferenced_files(table: Any, expired: set[int], oldest_ms: int, store: Store) -> list[str]:
+    """Return the files below the table's root up to that time that no snapshot needs, except expired ones."""
+    root = _without_scheme(table.location()).rstrip("/")
+    needed = {_without_scheme(path).removeprefix(f"{root}/") for path in _referenced(table, expired)}
     return sorted(
-        os.path.relpath(path, root)
+        file.path
         for directory in ("data", "metadata")
-        for path in _files(os.path.join(root, directory))
-        if path not in needed and not path.endswith(_KEPT_SUFFIXES) and disk.modified_ms(path) <= oldest_ms
+        for file in store.files(directory)
+        if file.path not in needed
+        and not file.path.endswith(_KEPT_SUFFIXES)
+        and file.modified_ms <= oldest_ms
     )
+
+
+def _without_scheme(path: str) -> str:
+    """`s3a://b/x` and `s3://b/x` are the same file."""
+    return path.partition("://")[2] or path.removeprefix("file:")
 
 
 def _referenced(table: Any, expired: set[int]) -> set[str]:
@@ -41,7 +48,3 @@ def _referenced(table: Any, expired: set[int]) -> set[str]:
                 entries = manifest.fetch_manifest_entry(table.io, discard_deleted=True)
                 found.update(entry.data_file.file_path for entry in entries)
     return found
-
-
-def _files(directory: str) -> list[str]:
-    return [os.path.join(place, name) for place, _, names in os.walk(directory) for name in names]

@@ -1,6 +1,5 @@
 """The files of an Iceberg table, as a merge sees them."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,9 +16,8 @@ from penstock.spark.lake.partitions import text_of
 class IcebergContents:
     """`schema` and `partition_by` are the table's."""
 
-    def __init__(self, table: Any, root: str, schema: pa.Schema, partition_by: Sequence[str]) -> None:
+    def __init__(self, table: Any, schema: pa.Schema, partition_by: Sequence[str]) -> None:
         self._table = table
-        self._root = root
         self._schema = schema
         self._partition_by = partition_by
         self.columns: Sequence[str] = schema.names
@@ -34,7 +32,7 @@ class IcebergContents:
         file = task.file
         nulls = {name: file.null_value_counts.get(field.field_id) for name, field in fields.items()}
         return LiveFile(
-            path=os.path.relpath(file.file_path, self._root),
+            path=file.file_path,
             rows=file.record_count,
             size_bytes=file.file_size_in_bytes,
             partition={name: text_of(file.partition[at]) for at, name in enumerate(self._partition_by)},

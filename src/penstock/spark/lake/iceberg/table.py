@@ -1,33 +1,35 @@
-"""Iceberg tables, through `pyiceberg` and a SQLite catalog that lies with the table's metadata.
+"""Iceberg tables, through `pyiceberg` and a catalog (`catalogs`).
 
 A batch is recorded as the table property `penstock.batch.<query id>`, set by the commit that adds the files. The
 catalog accepts a commit only on the metadata it was made from, and pyiceberg's own retries are off: each attempt here
-first checks whether the batch has been committed meanwhile. `metadata/version-hint.text` names the newest metadata for
-readers without the catalog; it is written after the commit, so after a crash it is behind until the next one.
+first checks whether the batch has been committed meanwhile.
 """
 
 import contextlib
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
 from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.transforms import IdentityTransform
 
 from penstock.spark.lake.compaction import Candidate, merge_small_files
 from penstock.spark.lake.conditions import Condition
-from penstock.spark.lake.errors import CommitConflict
+from penstock.spark.lake.disk import Disk
+from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import FileLayout, remove_files
+from penstock.spark.lake.iceberg.catalogs import NamedCatalog, PathCatalog, TableCatalog
 from penstock.spark.lake.iceberg.cleanup import expired_snapshots, unreferenced_files
 from penstock.spark.lake.iceberg.contents import IcebergContents
 from penstock.spark.lake.iceberg.splits import iceberg_splits, row_filter
+from penstock.spark.lake.location import Location
 from penstock.spark.lake.merge.contents import Contents
 from penstock.spark.lake.merge.deleted_keys import NO_STATE
 from penstock.spark.lake.merge.rules import PROPERTY, decode_rules
 from penstock.spark.lake.schema import table_schema
+from penstock.spark.lake.store import open_store
 from penstock.spark.lake.table import (
     Commit,
     Compaction,
@@ -39,20 +41,12 @@ from penstock.spark.lake.table import (
     WritePlan,
 )
 
-_NAMESPACE = "penstock"
-_IDENTIFIER = (_NAMESPACE, "table")
-_CATALOG_FILE = "metadata/penstock-catalog.db"
-_NEW_CATALOG_FILE = "metadata/penstock-catalog.new.db"
-_LOCK_FILE = "metadata/penstock-catalog.db.lock"
-_CATALOG_TIMEOUT_S = 60
 SNAPSHOTS_MAX = 200
 SNAPSHOTS_KEPT = 100
-_HINT_FILE = "metadata/version-hint.text"
 _BATCH_PROPERTY = "penstock.batch."
 _DELETED_KEYS = "penstock.deleted-keys"
 _QUERY, _BATCH = "penstock.query-id", "penstock.batch-id"
 _PROPERTIES = {
-    "commit.retry.num-retries": "0",
     "commit.manifest-merge.enabled": "true",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "100",
@@ -64,40 +58,79 @@ class IcebergTable(OptimisticTable):
     can_merge = True
     conflict = CommitFailedException
 
+    @property
+    def _catalog(self) -> TableCatalog:
+        if self.location.catalog is not None:
+            return NamedCatalog(self.location)
+        store = self._store
+        assert isinstance(store, Disk), self.path
+        return PathCatalog(self.location, store)
+
+    def verify(self) -> None:
+        """A catalog chooses the place of a new table, so it is checked when there is one."""
+        if self.location.catalog is None:
+            super().verify()
+            return
+        with self._open() as table:
+            if table is not None:
+                open_store(self._catalog.files_of(table)).verify()
+
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
         return FileLayout(
-            root=self.path,
+            location=self._files_location(schema, partition_by),
             schema=_without_short_integers(schema),
             partition_by=partition_by,
             directory="data/",
             keeps_partition_columns=True,
         )
 
+    def _files_location(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> Location:
+        """Return the root of the files. A catalog may choose it when the table is created, so it is created then."""
+        if self.location.catalog is None:
+            return self.location
+        with self._open() as table:
+            if table is not None:
+                self._check_partitions(table)
+                return self._catalog.files_of(table)
+        self._create_empty(schema, partition_by)
+        with self._existing() as table:
+            return self._catalog.files_of(table)
+
+    def _check_partitions(self, table: Any) -> None:
+        computed = [
+            field for field in table.spec().fields if not isinstance(field.transform, IdentityTransform)
+        ]
+        if computed:
+            listed = ", ".join(f"{field.name} ({field.transform})" for field in computed)
+            raise TableError(
+                f"table {self.path} is partitioned by computed values, {listed}, which cannot be written: "
+                "write to a table that is partitioned by columns"
+            )
+
     def _create(self, commit: Commit, plan: WritePlan) -> bool:
         """Create an empty table, which stays if the commit fails; the files follow in the next attempt."""
-        self._create_catalog()
-        lost_race = contextlib.suppress(TableAlreadyExistsError, CommitFailedException)
-        with self._catalog(_CATALOG_FILE) as catalog, lost_race:
-            schema = _without_short_integers(plan.change.schema)
-            made = catalog.create_table_transaction(
-                _IDENTIFIER, schema, self.path, properties={**_PROPERTIES, **_rules_of(commit)}
-            )
-            with made, made.update_spec() as spec:
-                for name in plan.partition_by:
-                    spec.add_identity(name)
+        self._create_empty(plan.change.schema, plan.partition_by, _rules_of(commit))
         return False
 
-    def _create_catalog(self) -> None:
-        """Create the catalog under another name and move it, so that a catalog that exists is complete."""
-        with self._disk.locked(self._absolute(_LOCK_FILE)):
-            if os.path.exists(self._absolute(_CATALOG_FILE)):
-                return
-            with self._catalog(_NEW_CATALOG_FILE, init_catalog_tables="true") as catalog:
-                catalog.create_namespace_if_not_exists(_NAMESPACE)
-            self._disk.move(self._absolute(_NEW_CATALOG_FILE), self._absolute(_CATALOG_FILE))
+    def _create_empty(
+        self, schema: pa.Schema, partition_by: tuple[str, ...], rules: Mapping[str, str] | None = None
+    ) -> None:
+        self._catalog.prepare()
+        lost_race = contextlib.suppress(TableAlreadyExistsError, CommitFailedException)
+        with self._catalog.open() as catalog, lost_race:
+            assert catalog is not None, self.path
+            made = catalog.create_table_transaction(
+                self._catalog.identifier,
+                _without_short_integers(schema),
+                self._catalog.new_table_path(),
+                properties={**_PROPERTIES, **(rules or {})},
+            )
+            with made, made.update_spec() as spec:
+                for name in partition_by:
+                    spec.add_identity(name)
 
     def _change(self, table: Any, commit: Commit, plan: WritePlan) -> None:
-        paths = [self._absolute(file.path) for file in commit.files]
+        paths = _absolute(table, [file.path for file in commit.files])
         forgets = commit.deleted_keys != NO_STATE and commit.deleted_keys != self._deleted_keys_state(table)
         if not (paths or commit.removed or commit.replaces_all or plan.change or forgets):
             return
@@ -114,7 +147,7 @@ class IcebergTable(OptimisticTable):
             )
             summary = {_QUERY: batch.query_id, _BATCH: str(batch.batch_id)} if batch else {}
             _replace_files(change, table, removed, paths, summary)
-        self._write_hint(table)
+        self._catalog.on_commit(table)
         self._expire_old_snapshots(table)
 
     def _replace_rows(self, table: Any, rows: pa.Table, column: str, bounds: tuple[str, str]) -> None:
@@ -122,23 +155,29 @@ class IcebergTable(OptimisticTable):
         first, end = bounds
         with table.transaction() as change:
             change.overwrite(rows, And(GreaterThanOrEqual(column, first), LessThan(column, end)))
-        self._write_hint(table)
+        self._catalog.on_commit(table)
 
     def _expire_old_snapshots(self, table: Any) -> None:
-        """Drop old snapshots: every commit rewrites the metadata of all of them, so a stream must not collect them."""
+        """Drop old snapshots: every commit rewrites the metadata of all of them, so a stream must not collect them.
+
+        In a catalog others may need them; there `maintain:` or the catalog's owner says how long they are kept.
+        """
+        if self.location.catalog is not None:
+            return
         snapshots = sorted(table.snapshots(), key=lambda each: each.sequence_number)
         if len(snapshots) > SNAPSHOTS_MAX:
             old = [each.snapshot_id for each in snapshots[:-SNAPSHOTS_KEPT]]
             with contextlib.suppress(CommitConflict):  # the other writer will do it
                 self._expire(table, old)
 
-    def _write_hint(self, table: Any) -> None:
-        name = os.path.basename(table.metadata_location).removesuffix(".metadata.json")
-        self._disk.write(self._absolute(_HINT_FILE), name.encode())
-
     def live_paths(self) -> set[str]:
         with self._existing() as table:
-            return {os.path.relpath(file.file_path, self.path) for file in _live_files(table)}
+            root = f"{table.location().rstrip('/')}/"
+            return {file.file_path.removeprefix(root) for file in _live_files(table)}
+
+    def files(self) -> list[Candidate]:
+        with self._existing() as table:
+            return [_candidate(task) for task in table.scan().plan_files()]
 
     def size(self) -> Size:
         with self._existing() as table:
@@ -180,9 +219,9 @@ class IcebergTable(OptimisticTable):
                 break
             with contextlib.suppress(CommitFailedException):
                 with table.transaction() as change:
-                    paths = [self._absolute(path) for path in added]
+                    paths = _absolute(table, added)
                     _replace_files(change, table, removed, paths, {"penstock.operation": "compact"})
-                self._write_hint(table)
+                self._catalog.on_commit(table)
                 break
         remove_files(layout, [file.path for merge in merges if merge not in done for file in merge.added])
         return Compaction(files_before=len(removed), files_after=len(added))
@@ -194,42 +233,24 @@ class IcebergTable(OptimisticTable):
             expired = expired_snapshots(table, oldest_ms)
             if expired and not is_dry_run:
                 self._expire(table, expired)
-            found = unreferenced_files(table, set(expired), oldest_ms, self.path, self._disk)
-            merges = self._vacuum_merges(table, age_ms, is_dry_run=is_dry_run)
+            store = open_store(self._catalog.files_of(table))
+            found = unreferenced_files(table, set(expired), oldest_ms, store)
+            found += self._unneeded_merge_files(table, store, oldest_ms)
         if not is_dry_run:
-            for path in found:
-                self._disk.remove(self._absolute(path))
-        return [*found, *merges]
+            store.remove(found)
+        return found
 
     def _expire(self, table: Any, snapshots: list[int]) -> None:
         try:
             table.maintenance.expire_snapshots().by_ids(snapshots).commit()
         except CommitFailedException as error:
             raise self._conflict_error() from error
-        self._write_hint(table)
-
-    @contextlib.contextmanager
-    def _catalog(self, name: str, init_catalog_tables: str = "false") -> Iterator[Any]:
-        uri = f"sqlite:///{self._absolute(name)}?timeout={_CATALOG_TIMEOUT_S}"
-        catalog = SqlCatalog(
-            _NAMESPACE, uri=uri, warehouse=self.path, init_catalog_tables=init_catalog_tables
-        )
-        try:
-            yield catalog
-        finally:
-            catalog.engine.dispose()
+        self._catalog.on_commit(table)
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any | None]:
-        if not os.path.exists(self._absolute(_CATALOG_FILE)):
-            yield None
-            return
-        with self._catalog(_CATALOG_FILE) as catalog:
-            try:
-                table = catalog.load_table(_IDENTIFIER)
-            except NoSuchTableError:
-                table = None
-            yield table
+        with self._catalog.open() as catalog:
+            yield self._catalog.load_table(catalog)
 
     def _state_of(self, table: Any) -> TableState:
         schema = table.schema()
@@ -241,7 +262,7 @@ class IcebergTable(OptimisticTable):
 
     def _contents(self, table: Any) -> Contents:
         state = self._state_of(table)
-        return IcebergContents(table, self.path, state.schema, state.partition_by)
+        return IcebergContents(table, state.schema, state.partition_by)
 
     def _deleted_keys_state(self, table: Any) -> int:
         return int(table.properties.get(_DELETED_KEYS, NO_STATE))
@@ -251,13 +272,18 @@ class IcebergTable(OptimisticTable):
 
 
 def _rules_of(commit: Commit) -> dict[str, str]:
-    return {PROPERTY: commit.changes.rules.encode()} if commit.changes else {}
+    return {PROPERTY: commit.merge_rules.encode()} if commit.merge_rules else {}
 
 
 def _without_short_integers(schema: pa.Schema) -> pa.Schema:
     """Iceberg's integers begin at 32 bits."""
     short = (pa.int8(), pa.int16())
     return pa.schema([field.with_type(pa.int32()) if field.type in short else field for field in schema])
+
+
+def _absolute(table: Any, paths: Sequence[str]) -> list[str]:
+    """Return paths below the table's root as Iceberg records them."""
+    return [f"{table.location().rstrip('/')}/{path}" for path in paths]
 
 
 def _live_files(table: Any) -> list[Any]:

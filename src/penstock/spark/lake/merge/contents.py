@@ -10,7 +10,7 @@ import pyarrow as pa
 class LiveFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the table. A column without known bounds is in neither mapping."""
 
-    path: str  # relative to the table's root
+    path: str
     rows: int
     size_bytes: int
     partition: Mapping[str, str | None]  # as in DataFile

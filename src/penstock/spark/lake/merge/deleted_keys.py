@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.merge.key_set import KeySet
+from penstock.spark.lake.store import Store
 
 DIRECTORY = "_penstock/deleted"
 NO_STATE = 0
@@ -41,9 +41,8 @@ _FILES = msgspec.json.Decoder(list[DeletionFile])
 class DeletedKeys:
     """The deletions of one state of a table. `schema` has the columns of the key and of the order."""
 
-    def __init__(self, disk: Disk, root: str, state_id: int, schema: pa.Schema) -> None:
-        self._disk = disk
-        self._root = root
+    def __init__(self, store: Store, state_id: int, schema: pa.Schema) -> None:
+        self._store = store
         self._schema = schema
         self._state_id = state_id
         self.files: list[DeletionFile] = [] if state_id == NO_STATE else self._read_state()
@@ -54,10 +53,10 @@ class DeletedKeys:
         return pa.concat_tables([self._schema.empty_table(), *found])
 
     @property
-    def names(self) -> set[str]:
-        """Return the names of the files of this state."""
-        state = set() if self._state_id == NO_STATE else {f"{self._state_id}.json"}
-        return state | {file.name for file in self.files}
+    def paths(self) -> set[str]:
+        """Return the files of this state."""
+        state = [] if self._state_id == NO_STATE else [f"{self._state_id}.json"]
+        return {_path(name) for name in (*state, *(file.name for file in self.files))}
 
     def with_added(self, deletions: pa.Table, now_ms: int, retention_ms: int) -> int:
         """Write a state with more deletions, and return its id."""
@@ -76,12 +75,12 @@ class DeletedKeys:
         sink = pa.BufferOutputStream()
         pq.write_table(rows, sink, compression="zstd")
         name = f"{uuid.uuid4()}.parquet"
-        self._disk.write(self._path(name), sink.getvalue().to_pybytes())
+        self._store.write(_path(name), sink.getvalue().to_pybytes())
         return DeletionFile(name=name, rows=rows.num_rows, newest_ms=now_ms)
 
     def _write_state(self, files: list[DeletionFile]) -> int:
         state_id = random.SystemRandom().getrandbits(_ID_BITS) + 1
-        self._disk.write(self._path(f"{state_id}.json"), msgspec.json.encode(files))
+        self._store.write(_path(f"{state_id}.json"), msgspec.json.encode(files))
         return state_id
 
     def _read_state(self) -> list[DeletionFile]:
@@ -96,13 +95,14 @@ class DeletedKeys:
         return typed
 
     def _content(self, name: str) -> bytes:
-        content = self._disk.read(self._path(name))
+        content = self._store.read(_path(name))
         if content is None:
             raise TableError(
-                f"table {self._root} has lost its deleted keys: {DIRECTORY}/{name} is missing; restore it, or rebuild "
-                "the table from its topic"
+                f"the table has lost its deleted keys: {_path(name)} is missing; restore it, or rebuild the table from "
+                "its topic"
             )
         return content
 
-    def _path(self, name: str) -> str:
-        return f"{self._root}/{DIRECTORY}/{name}"
+
+def _path(name: str) -> str:
+    return f"{DIRECTORY}/{name}"

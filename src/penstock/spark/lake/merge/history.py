@@ -41,7 +41,7 @@ def decide_history(
     changes: pa.Table, existing: pa.Table, deletions: pa.Table, rules: MergeRules
 ) -> HistoryDecision:
     """`existing` and `deletions` have all that can follow or precede a change of the same key, and may have more."""
-    columns = [*rules.key, *rules.order_by]
+    columns = list(rules.columns)
     known = pa.concat_tables(
         [
             labelled(existing.select(columns), TABLE, np.zeros(existing.num_rows, dtype=np.bool_)),

@@ -31,7 +31,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 def decide_latest(changes: pa.Table, existing: pa.Table, deletions: pa.Table, rules: MergeRules) -> Decision:
     """`changes` are the newest of each key; the other two are of the same keys, and may have more."""
-    columns = [*rules.key, *rules.order_by]
+    columns = list(rules.columns)
     every = pa.concat_tables(
         [
             labelled(existing.select(columns), TABLE, np.zeros(existing.num_rows, dtype=np.bool_)),

@@ -9,7 +9,7 @@ Memory holds the keys of one file and one part of the changes (`staging`). Chang
 in the place of the rows that they replace, but written as sorted files, part by part.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -29,15 +29,13 @@ from penstock.spark.lake.merge.placement import assign, files_to_fold, parts_of
 from penstock.spark.lake.merge.rewrite import Edits, NewFiles, edited
 from penstock.spark.lake.merge.rules import IS_CURRENT, VALID_FROM, VALID_TO, MergeRules
 from penstock.spark.lake.merge.settings import MERGED_FILE_SIZE_BYTES
-from penstock.spark.lake.merge.staging import StagedChanges
 from penstock.spark.lake.partitions import Values, split
 from penstock.spark.lake.schema import conform
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes in files, and how to merge them."""
+    """Changes in files, and how to write the result."""
 
-    rules: MergeRules
     layout: FileLayout  # of the files with the changes
     compression: Compression = "zstd"
     file_size_bytes: int = MERGED_FILE_SIZE_BYTES
@@ -53,19 +51,6 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     added: list[DataFile]
     removed: list[LiveFile]
     deletions: pa.Table  # to remember
-
-
-def merge_changes(
-    contents: Contents,
-    layout: FileLayout,
-    changes: Changes,
-    files: Sequence[DataFile],
-    deleted_keys: DeletedKeys,
-) -> Merged:
-    """Write the files that take the place of those that the changes touch."""
-    staged = StagedChanges(changes.layout, files)
-    merge = Merge(contents, layout, changes.rules, deleted_keys)
-    return merge.run(staged.parts(changes.rules.key[0]), in_place=not staged.is_large)
 
 
 class Merge:
@@ -125,22 +110,19 @@ class Merge:
                 self._insert(changes.take(latest.replaced_by[stays]))
             self._insert(changes.take(latest.inserted))
             deleted = latest.deleted
-        self._deletions.append(changes.take(deleted).select(self._columns()))
+        self._deletions.append(changes.take(deleted).select(list(self._rules.columns)))
 
     def _with_table_types(self, changes: pa.Table) -> pa.Table:
         table = self._layout.schema
         fields = [table.field(each.name) if each.name in table.names else each for each in changes.schema]
         return changes.cast(pa.schema(fields))
 
-    def _columns(self) -> list[str]:
-        return [*self._rules.key, *self._rules.order_by]
-
     # -- the rows that the table has
 
     def _existing(self, changes: pa.Table, keys: KeySet) -> pa.Table:
         """Return key, order and place of the table's rows that may have one of the keys."""
-        names = [*self._columns(), *([VALID_TO, IS_CURRENT] if self._rules.has_history else [])]
-        fields = [self._layout.schema.field(name) for name in dict.fromkeys(names)]
+        names = [*self._rules.columns, *([VALID_TO, IS_CURRENT] if self._rules.has_history else [])]
+        fields = [self._layout.schema.field(name) for name in names]
         schema = pa.schema([*fields, pa.field(FILE, pa.int64()), pa.field(ROW, pa.int64())])
         found = [schema.empty_table()]
         for at, file in self._candidates(changes, keys):

@@ -28,6 +28,11 @@ class MergeRules(msgspec.Struct, frozen=True, kw_only=True):
     has_history: bool = False
     delete_retention_ms: int = DELETE_RETENTION_MS
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of the key and of the order, each once."""
+        return tuple(dict.fromkeys((*self.key, *self.order_by)))
+
     def for_rows(self, rows: pa.Schema, where: str) -> "MergeRules":
         """Return the rules with the default order of rows with these columns; raise if they do not fit."""
         default = (TIMESTAMP, OFFSET) if self.has_history else (OFFSET,)

@@ -11,15 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import DataFile, FileLayout
+from penstock.spark.lake.location import Location
 from penstock.spark.lake.merge.rules import MergeRules, check_keys, check_order
 
 DIRECTORY = "_penstock/changes/"
 
 
-def change_layout(root: str, changes: pa.Schema) -> FileLayout:
+def change_layout(location: Location, changes: pa.Schema) -> FileLayout:
     """Return where the tasks write their changes: below the table, where no reader of the table looks."""
-    return FileLayout(root=root, schema=changes, directory=DIRECTORY)
+    return FileLayout(location=location, schema=changes, directory=DIRECTORY)
 
 
 def checked(batches: Iterator[pa.RecordBatch], rules: MergeRules, where: str) -> Iterator[pa.RecordBatch]:
@@ -34,8 +36,8 @@ class StagedChanges:
     MEMORY_BYTES_MAX = 256 << 20
 
     def __init__(self, layout: FileLayout, files: Sequence[DataFile]) -> None:
-        self._paths = [layout.write_path(file.path) for file in files]
-        self._schema = layout.schema
+        self._layout = layout
+        self._files = files
 
     @property
     def is_large(self) -> bool:
@@ -58,7 +60,7 @@ class StagedChanges:
     def _limits(self, first_key: str) -> list[Any]:
         """Return the values that split the changes into parts of about the size that fits."""
         count = -(-self._size_bytes() // self.MEMORY_BYTES_MAX)
-        keys = pa.concat_tables([pq.read_table(path, columns=[first_key]) for path in self._paths])
+        keys = pa.concat_tables([pq.read_table(each, columns=[first_key]) for each in self._opened()])
         column = keys.column(first_key)
         step = max(1, len(column) // (count * 100))
         sample = column.take(np.arange(0, len(column), step))
@@ -67,10 +69,19 @@ class StagedChanges:
         return sorted({value.as_py(): value for value in chosen}.values(), key=lambda value: value.as_py())
 
     def _size_bytes(self) -> int:
-        footers = [pq.read_metadata(path) for path in self._paths]
+        footers = [pq.read_metadata(each) for each in self._opened()]
         groups = (footer.row_group(at) for footer in footers for at in range(footer.num_row_groups))
         return sum(group.total_byte_size for group in groups)
 
     def _read(self, condition: pc.Expression | None) -> pa.Table:
-        tables = [pq.read_table(path, filters=condition, schema=self._schema) for path in self._paths]
-        return pa.concat_tables([self._schema.empty_table(), *tables])
+        schema = self._layout.schema
+        tables = [pq.read_table(each, filters=condition, schema=schema) for each in self._opened()]
+        return pa.concat_tables([schema.empty_table(), *tables])
+
+    def _opened(self) -> Iterator[pa.BufferReader]:
+        """Yield the content of each file, one at a time."""
+        for file in self._files:
+            content = self._layout.store.read(self._layout.write_path(file.path))
+            if content is None:
+                raise TableError(f"{file.path} was removed before its changes were merged: write again")
+            yield pa.BufferReader(content)

@@ -19,6 +19,7 @@ from pyarrow import fs
 
 from penstock.spark.lake.compaction import Candidate, merge_small_files
 from penstock.spark.lake.conditions import Condition, arrow_expression
+from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import DataFile, FileLayout, staged_path
 from penstock.spark.lake.parquet.manifest import (
@@ -41,18 +42,28 @@ from penstock.spark.lake.table import Batch, Commit, Compaction, Size, Split, Ta
 class ParquetTable(Table):
     can_widen = True
 
+    @property
+    def _disk(self) -> Disk:
+        """Moving, linking and locking need a filesystem."""
+        store = self._store
+        assert isinstance(store, Disk), self.path
+        return store
+
+    def _absolute(self, path: str) -> str:
+        return os.path.join(self.path, path)
+
     def state(self) -> TableState | None:
-        content = self._disk.read(self._absolute(TABLE_FILE))
+        content = self._disk.read(TABLE_FILE)
         if content is None:
             return None
         schema, partition_by = decode_table(content)
         return TableState(schema=schema, partition_by=partition_by)
 
     def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
-        return FileLayout(root=self.path, schema=schema, partition_by=partition_by, staging=STAGING)
+        return FileLayout(location=self.location, schema=schema, partition_by=partition_by, staging=STAGING)
 
     def commit(self, commit: Commit) -> bool:
-        with self._disk.locked(self._absolute(LOCK)):
+        with self._disk.locked(LOCK):
             self._finish_pending_commits()
             if commit.batch and self._last_batch(commit.batch.query_id) >= commit.batch.batch_id:
                 return False
@@ -72,7 +83,7 @@ class ParquetTable(Table):
             )
         if state is None or plan.change:
             content = encode_table(plan.change.schema, plan.partition_by)
-            self._disk.write(self._absolute(TABLE_FILE), content)
+            self._disk.write(TABLE_FILE, content)
 
     def _manifest(
         self, operation: str, added: list[DataFile], removed: list[str], batch: Batch | None = None
@@ -88,42 +99,43 @@ class ParquetTable(Table):
         )
 
     def _decide(self, manifest: Manifest) -> None:
-        lost = [file.path for file in manifest.added if not os.path.exists(self._staged(file.path))]
+        lost = [
+            file.path for file in manifest.added if not self._disk.exists(staged_path(file.path, STAGING))
+        ]
         if lost:
             raise TableError(
                 f"{lost[0]} of table {self.path} was removed before it was committed: write again"
             )
-        self._disk.write(self._absolute(manifest.pending_path), msgspec.json.encode(manifest))
-        if not self._disk.link(self._absolute(manifest.pending_path), self._absolute(manifest.path)):
+        self._disk.write(manifest.pending_path, msgspec.json.encode(manifest))
+        if not self._disk.link(manifest.pending_path, manifest.path):
             raise TableError(f"table {self.path} was changed without its lock by another machine: try again")
         self._apply(manifest)
 
     def _apply(self, manifest: Manifest) -> None:
         for file in manifest.added:
-            self._disk.move(self._staged(file.path), self._absolute(file.path))
-        for path in manifest.removed:
-            self._disk.remove(self._absolute(path))
-        self._disk.remove(self._absolute(manifest.pending_path))
+            self._disk.move(staged_path(file.path, STAGING), file.path)
+        self._disk.remove(manifest.removed)
+        self._disk.remove([manifest.pending_path])
 
     def _finish_pending_commits(self) -> None:
         """Apply the commits that were decided and drop those that were not: their writer no longer has the lock."""
-        for name in self._disk.names(self._absolute(PENDING)):
-            content = self._disk.read(self._absolute(f"{PENDING}/{name}"))
+        for name in self._disk.names(PENDING):
+            content = self._disk.read(f"{PENDING}/{name}")
             if content is None:
                 continue
             manifest = decode_manifest(content)
-            decided = self._disk.read(self._absolute(manifest.path))
+            decided = self._disk.read(manifest.path)
             if decided is not None and decode_manifest(decided).attempt == manifest.attempt:
                 self._apply(manifest)
             else:
-                self._disk.remove(self._absolute(manifest.pending_path))
+                self._disk.remove([manifest.pending_path])
 
     def _last_batch(self, query_id: str) -> int:
-        names = self._disk.names(self._absolute(query_directory(query_id)))
+        names = self._disk.names(query_directory(query_id))
         return max((int(name.removesuffix(".json")) for name in names), default=-1)
 
     def live_paths(self) -> set[str]:
-        with self._disk.locked(self._absolute(LOCK)):
+        with self._disk.locked(LOCK):
             self._finish_pending_commits()
             return set(self._list_data_files())
 
@@ -134,6 +146,9 @@ class ParquetTable(Table):
             for name in sorted(names):
                 if name.endswith(".parquet") and name[0] not in "._":
                     yield os.path.relpath(os.path.join(directory, name), self.path)
+
+    def files(self) -> list[Candidate]:
+        return self._candidates(self._existing_state())
 
     def size(self) -> Size:
         paths = [self._absolute(path) for path in self.live_paths()]
@@ -161,9 +176,9 @@ class ParquetTable(Table):
         return [_version(each) for each in manifests[:limit]]
 
     def _manifests(self) -> Iterator[Manifest]:
-        for query in self._disk.names(self._absolute(COMMITS)):
-            for name in self._disk.names(self._absolute(f"{COMMITS}/{query}")):
-                content = self._disk.read(self._absolute(f"{COMMITS}/{query}/{name}"))
+        for query in self._disk.names(COMMITS):
+            for name in self._disk.names(f"{COMMITS}/{query}"):
+                content = self._disk.read(f"{COMMITS}/{query}/{name}")
                 if content is not None:
                     yield decode_manifest(content)
 
@@ -172,7 +187,7 @@ class ParquetTable(Table):
         state = self._existing_state()
         layout = self.layout(state.schema, state.partition_by)
         merges = merge_small_files(self._candidates(state), file_size_bytes, layout, self._rows)
-        with self._disk.locked(self._absolute(LOCK)):
+        with self._disk.locked(LOCK):
             self._finish_pending_commits()
             live = set(self._list_data_files())
             done = [merge for merge in merges if live.issuperset(merge.removed)]
@@ -199,21 +214,20 @@ class ParquetTable(Table):
 
     def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]:
         """Remove task files that no commit took, and manifests that neither a replay nor a reader needs."""
-        with self._disk.locked(self._absolute(LOCK)):
+        with self._disk.locked(LOCK):
             self._finish_pending_commits()
-            staged = [f"{STAGING}/{name}" for name in self._disk.names(self._absolute(STAGING))]
+            staged = [f"{STAGING}/{name}" for name in self._disk.names(STAGING)]
             candidates = [*staged, *self._obsolete_manifests()]
             oldest_ms = self._now_ms() - age_ms
-            found = [path for path in candidates if self._disk.modified_ms(self._absolute(path)) <= oldest_ms]
+            found = [path for path in candidates if self._disk.modified_ms(path) <= oldest_ms]
             if not is_dry_run:
-                for path in found:
-                    self._disk.remove(self._absolute(path))
+                self._disk.remove(found)
         return found
 
     def _obsolete_manifests(self) -> Iterator[str]:
         """Yield all but the newest of each query, which records its last batch."""
-        for query in self._disk.names(self._absolute(COMMITS)):
-            names = self._disk.names(self._absolute(f"{COMMITS}/{query}"))
+        for query in self._disk.names(COMMITS):
+            names = self._disk.names(f"{COMMITS}/{query}")
             newest = max(names, key=lambda name: int(name.removesuffix(".json")), default=None)
             yield from (f"{COMMITS}/{query}/{name}" for name in names if name != newest)
 
@@ -222,9 +236,6 @@ class ParquetTable(Table):
         if state is None:
             raise TableError(f"there is no Parquet table at {self.path}")
         return state
-
-    def _staged(self, path: str) -> str:
-        return self._absolute(staged_path(path, STAGING))
 
 
 def _partition_expression(path: str, state: TableState) -> ds.Expression | None:

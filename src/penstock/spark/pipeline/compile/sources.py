@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.client.blocking.client import EARLIEST, shared_client
 from penstock.spark.lake.formats import TABLE_FORMATS
-from penstock.spark.lake.options import parse_options
+from penstock.spark.lake.location import location_of
+from penstock.spark.lake.options import is_known_option, parse_options
 from penstock.spark.lake.reader import TableReader
 from penstock.spark.options import Options
 from penstock.spark.pipeline.compile.frames import ReadSource
@@ -61,11 +62,24 @@ def _core_options(spark: SparkSession, pipeline: Pipeline) -> dict[str, str]:
 
 
 def read_table(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
+    if is_lake_table(source):
+        return spark.read.format("penstock_lake").options(**lake_options(pipeline, source)).load()
     path = pipeline.resolve(source.path)
-    if source.format in TABLE_FORMATS:
-        reader = spark.read.format("penstock_lake").option("table_format", source.format)
-        return reader.options(**source.options).load(path)
     return spark.read.format(source.format).options(**source.options).load(path)
+
+
+def is_lake_table(source: TableSource) -> bool:
+    return source.format in TABLE_FORMATS
+
+
+def lake_options(pipeline: Pipeline, source: TableSource) -> dict[str, str]:
+    """Return the options of the reader. Those that it does not know are of the object store."""
+    reading = {name: text for name, text in source.options.items() if is_known_option(name)}
+    store = {name: text for name, text in source.options.items() if name not in reading}
+    if source.catalog:
+        return {**reading, **location_of(source.path, store, source.catalog).spark_options()}
+    location = location_of(pipeline.resolve(source.path), store)
+    return {**reading, **location.spark_options(), "table_format": source.format}
 
 
 def read_table_each_batch(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
@@ -75,10 +89,9 @@ def read_table_each_batch(spark: SparkSession, pipeline: Pipeline, source: Table
     small side of a join. The columns are fixed at the start.
     """
     frame = read_table(spark, pipeline, source)
-    if source.format not in TABLE_FORMATS:
+    if not is_lake_table(source):
         return frame
-    options = {**source.options, "path": pipeline.resolve(source.path), "table_format": source.format}
-    read = functools.partial(_read_lake, options, frame.columns)
+    read = functools.partial(_read_lake, lake_options(pipeline, source), frame.columns)
     return spark.range(0, 1, 1, 1).mapInArrow(read, frame.schema)
 
 

@@ -47,6 +47,12 @@ UPSERT = "upsert"
 OUTPUT_MODES = (*STREAM_MODES, UPSERT)
 
 
+class Shorthand(msgspec.Struct, frozen=True):
+    """Annotates a mapping: a single text in a file is the value of this key."""
+
+    key: str
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
 
@@ -102,7 +108,8 @@ class TableSource(Part, frozen=True, kw_only=True):
     name: str
     path: str
     format: str = "delta"  # one of TABLE_FORMATS, or any format that Spark reads
-    options: dict[str, str] = {}
+    catalog: Annotated[dict[str, str], Shorthand("name")] = {}  # of Iceberg; pyiceberg's properties
+    options: dict[str, str] = {}  # of the reader, and of the object store
 
 
 Source = TopicSource | TableSource
@@ -264,6 +271,19 @@ class Target(Part, frozen=True, kw_only=True):
         return {}
 
 
+class Compact(Part, frozen=True, kw_only=True):
+    when_files: Annotated[int, msgspec.Meta(ge=2)] = 50  # this many small files
+    target_mb: int = 128
+
+
+class Maintain(Part, frozen=True, kw_only=True):
+    """The rule by which the pipeline looks after a table."""
+
+    compact: Compact = Compact()
+    keep_versions_ms: int = 7 * 86_400_000
+    every_ms: int = 600_000
+
+
 class Output(Part, frozen=True, kw_only=True):
     name: str
     input: str
@@ -313,7 +333,8 @@ class Pipeline(Part, frozen=True, kw_only=True):
     name: str
     bootstrap_servers: str = "127.0.0.1:9092"
     source_format: Annotated[str, ("penstock", "kafka")] = "penstock"  # kafka: Spark's own connector
-    checkpoints: str = ""  # a directory; empty: `.penstock/<name>` beside the file
+    checkpoints: str = ""  # a directory or a URL; empty: `.penstock/<name>` beside the file
+    checkpoint_options: dict[str, str] = {}  # of the object store at that URL
     dead_letter_topic: str = ""  # empty: `<name>.dlq`
     trigger_ms: int = 1_000
     kafka: dict[str, str] = {}  # client properties (security, isolation level)
@@ -321,6 +342,7 @@ class Pipeline(Part, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
     steps: tuple[Step, ...] = ()
     outputs: tuple[Output, ...]
+    maintain: Maintain | None = None  # of all tables whose output has no rule of its own
     restart: Restart = Restart()
     on_failure: OnFailure | None = None
     history_topic: str = ""  # of the runs; empty: `<name>.runs`; NO_HISTORY: none is kept

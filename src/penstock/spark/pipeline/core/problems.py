@@ -79,5 +79,5 @@ def choice_problems(struct: msgspec.Struct) -> list[str]:
     return [
         f"`{name}` {invalid_choice(getattr(struct, name), words)}"
         for name, hint in hints.items()
-        if (words := choices_of(hint)) and getattr(struct, name) not in words
+        if (words := choices_of(hint)) and getattr(struct, name) not in (*words, None)
     ]

@@ -8,11 +8,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from msgspec.structs import replace
 
-from penstock.spark.lake.formats import DEFAULT_FORMAT, TABLE_FORMATS
+from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.formats import DEFAULT_FORMAT, ICEBERG, TABLE_FORMATS, check_format
+from penstock.spark.lake.location import Location, location_of
 from penstock.spark.lake.merge.settings import DELETE_RETENTION_MS, HISTORIES, NO_HISTORY, SCD2
-from penstock.spark.pipeline.core.model import STREAM_MODES, UPSERT, Pipeline, Sink, Target
+from penstock.spark.pipeline.core.model import (
+    STREAM_MODES,
+    UPSERT,
+    Maintain,
+    Pipeline,
+    Shorthand,
+    Sink,
+    Target,
+)
 from penstock.spark.record_columns import DELETED, OFFSET, RECORD, TIE_BREAK, TIMESTAMP
 
 if TYPE_CHECKING:
@@ -22,6 +33,8 @@ PLACEHOLDERS = ("topic", "schema", "table")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MERGING_MODES = (UPSERT, "update")
 _FORMAT_WITHOUT_MERGE = "parquet"
+_KEEP_VERSIONS_MS_MIN = 3_600_000
+_EVERY_MS_MIN = 1_000
 
 
 class TableTarget(Target, frozen=True, kw_only=True):
@@ -30,9 +43,14 @@ class TableTarget(Target, frozen=True, kw_only=True):
     modes = (*STREAM_MODES, UPSERT)
 
     path: str
-    format: Annotated[str, tuple(TABLE_FORMATS)] = DEFAULT_FORMAT
+    format: Annotated[str | None, tuple(TABLE_FORMATS)] = None
+    catalog: Annotated[dict[str, str], Shorthand("name")] = msgspec.field(
+        default_factory=dict
+    )  # of Iceberg; pyiceberg's properties
+    options: dict[str, str] = msgspec.field(default_factory=dict)  # of the object store
     partition_by: tuple[str, ...] = ()
     merge_schema: bool = False
+    maintain: Maintain | None = None
     key: tuple[str, ...] = ()  # the columns that name a row; the fields below need it
     order_by: tuple[
         str, ...
@@ -47,7 +65,7 @@ class TableTarget(Target, frozen=True, kw_only=True):
     def is_for_each_topic(self) -> bool:
         return self.for_each_topic
 
-    def problems(self) -> Iterator[str]:
+    def _placeholder_problems(self) -> Iterator[str]:
         placeholders = _PLACEHOLDER.findall(self.path)
         if not self.for_each_topic:
             if set(placeholders).intersection(PLACEHOLDERS):
@@ -64,6 +82,27 @@ class TableTarget(Target, frozen=True, kw_only=True):
         path = _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), self.path)
         return replace(self, path=path, for_each_topic=False, merge_schema=True)
 
+    @property
+    def table_format(self) -> str:
+        return self.format or (ICEBERG if self.catalog else DEFAULT_FORMAT)
+
+    def location(self, pipeline: Pipeline) -> Location:
+        """Raises TableError if there can be no table."""
+        if self.catalog:
+            return location_of(self.path, self.options, self.catalog)
+        return location_of(pipeline.resolve(self.path), self.options)
+
+    def problems(self) -> Iterator[str]:
+        try:
+            check_format(location_of(self.path, self.options, self.catalog or None), self.table_format)
+        except TableError as wrong:
+            yield str(wrong)
+        yield from self._placeholder_problems()
+        if self.maintain is not None and self.for_each_topic:
+            yield "`maintain` is not for `for_each_topic`: run `penstock table compact` for each table"
+        elif self.maintain is not None:
+            yield from maintain_problems(self.maintain)
+
     def mode_problems(self, mode: str) -> Iterator[str]:
         yield from super().mode_problems(mode)
         if mode not in _MERGING_MODES:
@@ -74,14 +113,14 @@ class TableTarget(Target, frozen=True, kw_only=True):
             return
         if not self.key and not self.for_each_topic:
             yield f"`mode: {mode}` of a table needs `key`: write `key: [column, …]`, the columns that name a row"
-        if self.format == _FORMAT_WITHOUT_MERGE:
+        if self.table_format == _FORMAT_WITHOUT_MERGE:
             yield (
                 f"a parquet table cannot be written in {mode} mode: a reader that lists its files would see "
                 "replaced rows twice; write `format: delta` or `format: iceberg`"
             )
 
     def sink(self, pipeline: Pipeline) -> Sink:
-        options = {"path": pipeline.resolve(self.path), "table_format": self.format}
+        options = {**self.location(pipeline).spark_options(), "table_format": self.table_format}
         if self.partition_by:
             options["partition_by"] = ",".join(self.partition_by)
         if self.merge_schema:
@@ -136,10 +175,20 @@ class TableTarget(Target, frozen=True, kw_only=True):
 
     def describe(self, partitions: Mapping[str, int] | None) -> str:  # noqa: ARG002 - about topics
         if self.for_each_topic:
-            return f"table {self.path} ({self.format}) for each topic"
+            return f"table {self.path} ({self.table_format}) for each topic"
         by_key = f", one row for each {', '.join(self.key)}" if self.key else ""
-        return f"table {self.path} ({self.format}{by_key})"
+        return f"table {self.path} ({self.table_format}{by_key})"
 
     def idempotent_write_options(self, write_id: str) -> dict[str, str]:
         """Record the write in the table, as batch 0 of a query with this id."""
         return {"query_id": write_id, "batch_id": "0"}
+
+
+def maintain_problems(maintain: Maintain) -> Iterator[str]:
+    if maintain.keep_versions_ms < _KEEP_VERSIONS_MS_MIN:
+        yield (
+            "maintain: `keep_versions` must be at least 1 hour: files of a batch that is still being written would "
+            "be removed"
+        )
+    if maintain.every_ms < _EVERY_MS_MIN:
+        yield "maintain: `every` must be at least 1 second"

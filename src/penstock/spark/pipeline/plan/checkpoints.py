@@ -48,7 +48,7 @@ def keys_with_checkpoint(root: str) -> list[str]:
 
 def has_finished_batch(root: str, key: str) -> bool:
     """Say whether the query resumes from its checkpoint alone: a replayed first batch asks for its start again."""
-    commits = Disk().names(os.path.join(root, key, "commits"))
+    commits = Disk(root).names(os.path.join(key, "commits"))
     return any(name.isdecimal() for name in commits) or any(_shared_places(root, key))
 
 
@@ -81,7 +81,7 @@ def _shared_places(root: str, key: str) -> Iterator[str]:
 
 def _shared_offsets(path: str) -> StreamOffsets:
     """Return where an output of a group is: with the group, unless it is behind."""
-    place: dict[str, Any] = json.loads(Disk().read(path) or b"{}")
+    place: dict[str, Any] = json.loads(Disk(os.path.dirname(path)).read(os.path.basename(path)) or b"{}")
     directory = os.path.join(os.path.dirname(os.path.dirname(path)), SHARED_CHECKPOINT)
     group = next(iter(_last_offsets(directory)), StreamOffsets(offsets={}))
     behind = (place.get("pending") or {}).get("start") or place.get("reached")
@@ -89,10 +89,10 @@ def _shared_offsets(path: str) -> StreamOffsets:
 
 
 def _last_offsets(directory: str) -> tuple[StreamOffsets, ...]:
-    batches = [int(name) for name in Disk().names(os.path.join(directory, "offsets")) if name.isdecimal()]
+    batches = [int(name) for name in Disk(directory).names("offsets") if name.isdecimal()]
     if not batches:
         return ()
-    content = Disk().read(os.path.join(directory, "offsets", str(max(batches)))) or b""
+    content = Disk(directory).read(os.path.join("offsets", str(max(batches)))) or b""
     return tuple(_offsets(line) for line in content.decode().splitlines()[_HEADER_LINES:])
 
 

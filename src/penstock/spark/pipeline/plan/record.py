@@ -3,7 +3,6 @@
 plan.json  the JSON of `Recorded`; a query that the file no longer has is kept while its checkpoint exists
 """
 
-import os
 from collections.abc import Iterable
 
 import msgspec
@@ -59,13 +58,13 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_recorded(directory: str) -> Recorded:
-    content = Disk().read(os.path.join(directory, PLAN_FILE))
+    content = Disk(directory).read(PLAN_FILE)
     return Recorded() if content is None else msgspec.json.decode(content, type=Recorded)
 
 
 def write_recorded(directory: str, recorded: Recorded) -> None:
     content = msgspec.json.format(msgspec.json.encode(recorded), indent=2)
-    Disk().write(os.path.join(directory, PLAN_FILE), content)
+    Disk(directory).write(PLAN_FILE, content)
 
 
 def merged(old: Recorded, spark: str, new: Iterable[QueryRecord], kept: Iterable[str]) -> Recorded:

@@ -5,7 +5,6 @@ The checkpoint is moved to `.reset/` beside it, so that a reset can be taken bac
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -90,7 +89,8 @@ def reset_query(pipeline: Pipeline, query: PlannedQuery, to: str) -> str | None:
     root = local_root(pipeline)
     if root is None:
         raise ValueError(
-            f"the checkpoints are not on this machine: remove {checkpoint_root(pipeline)}/{query.key} yourself"
+            f"the checkpoints in {checkpoint_root(pipeline)} are not on this machine, and cannot be moved away: give "
+            f"the output {query.key} another name in the file, under which it starts anew"
         )
     resets = {**read_resets(pipeline), query.key: to}
     _write_resets(pipeline, resets)
@@ -98,7 +98,7 @@ def reset_query(pipeline: Pipeline, query: PlannedQuery, to: str) -> str | None:
 
 
 def read_resets(pipeline: Pipeline) -> dict[str, str]:
-    content = Disk().read(os.path.join(state_directory(pipeline), RESETS_FILE))
+    content = Disk(state_directory(pipeline)).read(RESETS_FILE)
     return {} if content is None else msgspec.json.decode(content, type=dict[str, str])
 
 
@@ -134,5 +134,4 @@ def _of_source(source: TopicSource, to: str) -> str:
 
 
 def _write_resets(pipeline: Pipeline, resets: Mapping[str, str]) -> None:
-    path = os.path.join(state_directory(pipeline), RESETS_FILE)
-    Disk().write(path, json.dumps(dict(resets), indent=2).encode())
+    Disk(state_directory(pipeline)).write(RESETS_FILE, json.dumps(dict(resets), indent=2).encode())

@@ -30,11 +30,11 @@ def table_findings(sink: Sink, frame: DataFrame, ways: Ways) -> Iterator[Finding
     else:
         if plan is not None and plan.change:
             changed = ", ".join((*plan.change.added, *plan.change.widened))
-            yield ways.goes_on(f"table {options.path} gets column {changed}, because of `merge_schema`")
+            yield ways.goes_on(f"table {options.location} gets column {changed}, because of `merge_schema`")
 
 
 def _plan(options: LakeOptions, frame: DataFrame, *, merge_schema: bool) -> WritePlan | None:
-    table = open_table(options.path, options.table_format)
+    table = open_table(options.location, options.table_format)
     state = table.state()
     if state is None:
         return None

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
 from penstock.observability.exposition import CONTENT_TYPE, Family, Kind, text
-from penstock.spark.pipeline.progress.status import RUNNING, QueryStatus, RunStatus
+from penstock.spark.pipeline.progress.status import RUNNING, MaintenanceStatus, QueryStatus, RunStatus
 
 Samples = list[tuple[dict[str, str], float]]
 
@@ -32,6 +32,17 @@ _METRICS: tuple[tuple[str, Kind, str, str], ...] = (
     ("late_rows_total", "counter", "Rows dropped because the watermark had passed them", "late_rows"),
     ("dead_letters_total", "counter", "Dead letters written", "dead_letters"),
     ("failures_total", "counter", "Failures of the query", "failures"),
+)
+
+# Of the tables that the pipeline looks after: name, type, help, field of MaintenanceStatus
+_MAINTENANCE: tuple[tuple[str, Kind, str, str], ...] = (
+    ("passes_total", "counter", "Passes of maintenance", "passes"),
+    ("last_timestamp_seconds", "gauge", "End of the last pass", "last_ms"),
+    ("files_merged_total", "counter", "Small files that were merged", "files_merged"),
+    ("files_made_total", "counter", "Files that merging made", "files_made"),
+    ("files_removed_total", "counter", "Files of older versions and failed writes removed", "files_removed"),
+    ("conflicts_total", "counter", "Passes that gave way to a writer", "conflicts"),
+    ("failures_total", "counter", "Passes that failed", "failures"),
 )
 
 
@@ -57,11 +68,18 @@ def exposition(status: RunStatus) -> str:
     lines += text(
         _family("expectation_broken_rows_total", "counter", "Rows that broke an expectation"), broken
     )
+    for name, kind, explanation, field in _MAINTENANCE:
+        passes = [
+            ({"pipeline": status.pipeline, "output": each.output}, value)
+            for each in status.maintenance
+            if (value := _value(field, each)) is not None
+        ]
+        lines += text(_family(f"maintenance_{name}", kind, explanation), passes)
     return "".join(lines)
 
 
-def _value(field: str, query: QueryStatus) -> float | None:
-    value: float | None = getattr(query, field)
+def _value(field: str, status: QueryStatus | MaintenanceStatus) -> float | None:
+    value: float | None = getattr(status, field)
     return value / 1000 if value is not None and field.endswith("_ms") else value
 
 

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.progress.monitor import Monitor
-from penstock.spark.pipeline.progress.status import STARTING, QueryStatus, RunStatus, write_status
+from penstock.spark.pipeline.progress.status import (
+    STARTING,
+    MaintenanceStatus,
+    QueryStatus,
+    RunStatus,
+    write_status,
+)
 from penstock.spark.pipeline.progress.terminal import Display
 
 _INTERVAL_S = 1.0
@@ -45,6 +51,7 @@ class Reporter:
     now_ms: Callable[[], int]
     observers: Sequence[Observer] = ()
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    maintenance: Callable[[], tuple[MaintenanceStatus, ...]] = tuple
 
     def __post_init__(self) -> None:
         self._started_ms = self.now_ms()
@@ -66,6 +73,7 @@ class Reporter:
             exit_code=exit_code,
             run_id=self.run_id,
             queries=self.monitor.statuses(now_ms),
+            maintenance=self.maintenance(),
         )
 
     def close(self, exit_code: int) -> RunStatus:

@@ -45,6 +45,20 @@ class QueryStatus(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str | None = None
 
 
+class MaintenanceStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What the pipeline did to look after the table of an output, since the run began."""
+
+    output: str
+    passes: int = 0
+    last_ms: int | None = None  # the end of the last pass
+    files_merged: int = 0
+    files_made: int = 0  # by merging
+    files_removed: int = 0  # of older versions, and of failed writes
+    conflicts: int = 0  # it gave way to a writer
+    failures: int = 0
+    last_error: str | None = None
+
+
 class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
     pipeline: str
     file: str
@@ -55,6 +69,7 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     run_id: str = ""  # empty: written by an earlier version
     queries: tuple[QueryStatus, ...] = ()
+    maintenance: tuple[MaintenanceStatus, ...] = ()
 
 
 class AlreadyRunning(Exception):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from penstock.spark.pipeline.core.secrets import redact
-from penstock.spark.pipeline.progress.status import QueryStatus
+from penstock.spark.pipeline.progress.status import MaintenanceStatus, QueryStatus
 
 COLUMNS = (
     "query",
@@ -61,6 +61,17 @@ def line(query: QueryStatus) -> str:
     for owner, counts in query.broken.items():
         parts += [f"{owner}: {count:,} rows broke `{rule}`" for rule, count in counts.items() if count]
     return "; ".join(parts)
+
+
+def describe_maintenance(table: MaintenanceStatus) -> str:
+    parts = [f"{table.passes:,} passes of maintenance"]
+    parts.append(f"merged {table.files_merged:,} files into {table.files_made:,}")
+    parts.append(f"removed {table.files_removed:,} old files")
+    if table.conflicts:
+        parts.append(f"gave way to writers {table.conflicts:,} times")
+    if table.last_error is not None:
+        parts.append(f"last error: {table.last_error}")
+    return f"table of {table.output}: {'; '.join(parts)}"
 
 
 def _lag(query: QueryStatus) -> str:

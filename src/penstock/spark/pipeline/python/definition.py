@@ -73,6 +73,7 @@ def define(
     bootstrap_servers: str = "127.0.0.1:9092",
     source_format: str = "penstock",
     checkpoints: str = "",
+    checkpoint_options: Mapping[str, str] | None = None,
     dead_letter_topic: str = "",
     trigger: str = "1 second",
     kafka: Mapping[str, str] | None = None,
@@ -81,6 +82,7 @@ def define(
     on_failure: model.OnFailure | None = None,
     history_topic: str = "",
     lineage: model.Lineage | None = None,
+    maintain: model.Maintain | None = None,
 ) -> "PipelineDefinition":
     """Begin a pipeline. Its relative paths are relative to the file that calls this."""
     frame: FrameType | None = inspect.currentframe()
@@ -94,6 +96,7 @@ def define(
         bootstrap_servers=bootstrap_servers,
         source_format=source_format,
         checkpoints=checkpoints,
+        checkpoint_options=checkpoint_options,
         dead_letter_topic=dead_letter_topic,
         trigger=trigger,
         kafka=kafka,
@@ -104,6 +107,7 @@ def define(
         on_failure=on_failure,
         history_topic=history_topic,
         lineage=lineage,
+        maintain=maintain,
         directory=os.path.dirname(path) or ".",
         path=path,
     )
@@ -157,15 +161,17 @@ class PipelineDefinition:
         return self._add_source(source)
 
     def table(
-        self, name: str, path: str, *, table_format: str = "delta", options: Mapping[str, str] | None = None
+        self,
+        name: str,
+        path: str,
+        *,
+        table_format: str = "delta",
+        catalog: str | Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> Named:
         """Read a table, anew in each batch: the static side of joins."""
-        line = self._line()
-        return self._add_source(
-            make_struct(
-                model.TableSource, line=line, name=name, path=path, format=table_format, options=options
-            )
-        )
+        given = {"path": path, "format": table_format, "catalog": _catalog(catalog), "options": options}
+        return self._add_source(make_struct(model.TableSource, line=self._line(), name=name, **given))
 
     def _add_source(self, source: model.Source) -> Named:
         self._sources.append(source)
@@ -324,9 +330,12 @@ class PipelineDefinition:
         source: Readable,
         *,
         path: str,
-        table_format: str = "delta",
+        table_format: str | None = None,
         partition_by: str | Iterable[str] = (),
         merge_schema: bool = False,
+        catalog: str | Mapping[str, str] | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        maintain: model.Maintain | None = None,
         key: str | Iterable[str] = (),
         order_by: str | Iterable[str] = (),
         delete_when: str | None = None,
@@ -341,6 +350,9 @@ class PipelineDefinition:
             format=table_format,
             partition_by=partition_by,
             merge_schema=merge_schema,
+            catalog=_catalog(catalog),
+            options=storage_options,
+            maintain=maintain,
             key=key,
             order_by=order_by,
             delete_when=delete_when,
@@ -391,6 +403,10 @@ class PipelineDefinition:
         while frame is not None and frame.f_code.co_filename != self._draft.path:
             frame = frame.f_back
         return frame.f_lineno if frame is not None else 0
+
+
+def _catalog(given: str | Mapping[str, str] | None) -> Mapping[str, str] | None:
+    return {"name": given} if isinstance(given, str) else given
 
 
 def _expectations(expect: Expectations) -> tuple[Expectation, ...]:

@@ -8,8 +8,10 @@ import msgspec
 from penstock.spark.decode.settings import EnvelopeDecoder
 from penstock.spark.durations import parse_duration_ms
 from penstock.spark.pipeline.core.model import (
+    Compact,
     Expectation,
     Lineage,
+    Maintain,
     OnFailure,
     Otherwise,
     Restart,
@@ -68,6 +70,18 @@ def lineage(
     """Send OpenLineage events to a file, a URL or a topic."""
     given = {"file": file, "url": url, "headers": headers, "topic": topic}
     return make_struct(Lineage, namespace=namespace, interval=interval, **given)
+
+
+def maintain(
+    *,
+    when_files: int = 50,
+    target_mb: int = 128,
+    keep_versions: str = "7 days",
+    every: str = "10 minutes",
+) -> Maintain:
+    """Look after a table: merge small files, and remove versions that are older."""
+    compact = Compact(when_files=when_files, target_mb=target_mb)
+    return make_struct(Maintain, compact=compact, keep_versions=keep_versions, every=every)
 
 
 def make_struct(kind: type[_S], **given: Any) -> _S:

@@ -12,6 +12,7 @@ from penstock.spark.pipeline.core.names import file_name_problem, topic_name_pro
 from penstock.spark.pipeline.core.positions import starting_problem
 from penstock.spark.pipeline.core.problems import Problem, error, prefixed
 from penstock.spark.pipeline.outputs import TARGETS
+from penstock.spark.pipeline.outputs.table import maintain_problems
 
 _REFUSED_PROPERTIES = {
     "bootstrap.servers": "write `bootstrap_servers` at the top of the file",
@@ -58,6 +59,8 @@ def _pipeline_problems(pipeline: model.Pipeline) -> Iterator[Problem]:
         yield from prefixed("on_failure", _on_failure_problems(pipeline.on_failure))
     if pipeline.lineage is not None:
         yield from prefixed("lineage", _lineage_problems(pipeline.lineage))
+    if pipeline.maintain is not None:
+        yield from (error(line, wrong) for wrong in maintain_problems(pipeline.maintain))
     for key, reason in _REFUSED_PROPERTIES.items():
         if key in pipeline.kafka:
             yield error(line, f"kafka: `{key}` does not belong here: {reason}")

@@ -77,10 +77,10 @@ class CatchUp:
 
     def _work(self, member: Member, pause_ms: int) -> None:
         while not self.is_stopped.wait(pause_ms / 1000):
-            batch = self._await_batch(member)
-            if batch is None:
-                return
             try:
+                batch = self._await_batch(member)
+                if batch is None:
+                    return
                 self._write(member, batch)
             except Exception as failure:  # noqa: BLE001 - the group continues
                 with self.batches.changed:

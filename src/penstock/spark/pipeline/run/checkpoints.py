@@ -1,4 +1,4 @@
-"""Reads and writes files below the checkpoints, wherever Spark can keep them, through Spark's own file manager.
+"""Reads and writes files below the checkpoints; here wherever Spark can keep them, through its own file manager.
 
 Of a query's checkpoint it reads `offsets/<batch>` and `commits/<batch>`, in Spark's formats: a planned batch is in the
 first, a finished one in both. The lines of an offsets file after the first two are the ends of the batch, one for each
@@ -7,17 +7,34 @@ source.
 
 import json
 import posixpath
+from abc import ABC, abstractmethod
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from penstock.spark.pipeline.progress.batch import Offsets, offsets
+from penstock.spark.pipeline.run.checkpoint_copy import LOG
 
 _HEADER_LINES = 2  # the version, and the metadata of the batch
 
 
-class CheckpointFiles:
-    """Paths are relative to the root. Writing replaces a file atomically, as Spark's logs need it too."""
+class CheckpointFiles(ABC):
+    """Paths are relative to the root of the checkpoints, and begin with the key of a query."""
+
+    @abstractmethod
+    def read(self, path: str) -> str | None: ...
+
+    @abstractmethod
+    def write(self, path: str, text: str) -> None:
+        """Replace a file atomically. It is durable when the call returns."""
+
+    @abstractmethod
+    def names(self, path: str) -> list[str]:
+        """List a directory; a missing one is empty."""
+
+
+class SparkFiles(CheckpointFiles):
+    """Files of Spark's file manager. A group's log (`checkpoint_copy`) would hide what is written here."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         self._root = root
@@ -40,6 +57,7 @@ class CheckpointFiles:
         return text
 
     def write(self, path: str, text: str) -> None:
+        self._files.delete(self._at(f"{path.partition('/')[0]}/{LOG}"))
         self._files.mkdirs(self._at(posixpath.dirname(path)))
         stream = self._files.createAtomic(self._at(path), True)
         try:

@@ -94,8 +94,9 @@ class GroupState:
         return self._end_of(batch_id - 1), self._end_of(batch_id)
 
     def save(self, member: str, position: Position) -> None:
-        self.positions[member] = position
+        """Store the position; until that is done the one before holds."""
         self._files.write(self._position_path(member), msgspec.json.encode(position).decode())
+        self.positions[member] = position
 
     def _end_of(self, batch_id: int) -> Offsets:
         return self._log.ends(batch_id)[0] if batch_id >= 0 else self.start

@@ -21,6 +21,7 @@ from penstock.client.blocking.client import BlockingClient
 from penstock.client.connection import Disconnected
 from penstock.client.errors import ClientError
 from penstock.events import now_ms
+from penstock.spark.lake.errors import TableError
 from penstock.spark.pipeline.compile.columns import with_columns
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sharing import sources_to_share
@@ -44,6 +45,9 @@ from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.progress.reporter import Reporter, write_starting
 from penstock.spark.pipeline.progress.status import RunStatus, run_lock
 from penstock.spark.pipeline.progress.terminal import Display, make_display
+from penstock.spark.pipeline.run.checkpoint_copy import CheckpointTaken
+from penstock.spark.pipeline.run.checkpoint_store import CheckpointStore
+from penstock.spark.pipeline.run.maintenance import TableMaintenance
 from penstock.spark.pipeline.run.observers import Observers
 from penstock.spark.pipeline.run.sample import read_samples
 from penstock.spark.pipeline.run.spark import ProgressListener, SparkStarter
@@ -54,6 +58,7 @@ from penstock.spark.pipeline.run.supervisor import (
     Starter,
     Supervisor,
 )
+from penstock.spark.pipeline.run.tables import table_problems
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
 
@@ -100,6 +105,8 @@ def run(
     with contextlib.ExitStack() as closing:
         closing.callback(display.close)
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
+        if unusable := list(table_problems(pipeline)):
+            raise PipelineError(pipeline.file, unusable)
         _prepare_topics(pipeline, queries)
         names = [query.name for query in queries]
         write_starting(state_directory(pipeline), pipeline, names, now_ms())
@@ -170,6 +177,13 @@ def _refusing(start: Starter, refused: Mapping[str, str]) -> Starter:
     return start_if_state_fits
 
 
+def _close_checkpoints(checkpoints: CheckpointStore, display: Display) -> None:
+    try:
+        checkpoints.close()
+    except (CheckpointTaken, TableError) as error:
+        display.print(f"cannot store the end of the last batches, which the next run will replay: {error}")
+
+
 def _prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None:
     """Check and create the topics before a JVM is started."""
     cluster = BlockingClient(client_settings(pipeline))
@@ -208,7 +222,10 @@ def _run_in(
     frames = {
         key: compile_streams(spark, started_at(pipeline, to)) for key, to in resets.items() if key in alone
     }
-    starter = SparkStarter(spark, pipeline, compiled, once=once, resets=resets, reset_frames=frames)
+    checkpoints = CheckpointStore(spark, pipeline)
+    starter = SparkStarter(
+        spark, pipeline, compiled, checkpoints, once=once, resets=resets, reset_frames=frames
+    )
     monitor = Monitor(query.name for query in queries)
     supervisor = Supervisor(
         start=_refusing(starter, refused),
@@ -221,6 +238,7 @@ def _run_in(
     )
     starter.on_catch_up = monitor.record_catch_up
     observers = Observers(pipeline, queries, compiled, display.print)
+    maintenance = TableMaintenance(pipeline, display.print, now_ms)
     publisher = OffsetPublisher(client_settings(pipeline), display.print)
     reporter = Reporter(
         monitor=monitor,
@@ -231,6 +249,7 @@ def _run_in(
         publish=publisher.publish,
         now_ms=now_ms,
         observers=observers.all,
+        maintenance=maintenance.statuses,
     )
     listener = ProgressListener(monitor, starter.progress_of)
     spark.streams.addListener(listener)
@@ -240,10 +259,14 @@ def _run_in(
             metrics = MetricsServer(metrics_address, reporter.status)
         if once:
             supervisor.run_once(plan_rounds(groups))
+            maintenance.run_pass()
         else:
+            maintenance.start()
             supervisor.run(groups)
     finally:
         spark.streams.removeListener(listener)
+        maintenance.close()
+        _close_checkpoints(checkpoints, display)
         if metrics is not None:
             metrics.close()
         status = reporter.close(1 if supervisor.given_up else 0)

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from penstock.spark.pipeline.core.model import Pipeline
 from penstock.spark.pipeline.core.queries import PlannedQuery, QueryGroup
 from penstock.spark.pipeline.progress.batch import REJECTED_METRICS, Counts, Offsets, Progress, with_counts
+from penstock.spark.pipeline.run.checkpoint_copy import CheckpointCopy
 from penstock.spark.pipeline.run.group_state import GroupState
 from penstock.spark.pipeline.run.outputs import compile_batch, frame_of, writer_of
 from penstock.spark.pipeline.run.positions import Position, in_step, refused
@@ -49,14 +50,17 @@ OnRefusal = Callable[[Member, Exception], None]
 
 
 class SharedBatches:
-    """`on_refusal` is called for an output that is behind from this batch on."""
+    """`on_refusal` is called for an output that is behind from this batch on. `copy` is of the group's checkpoint."""
 
     on_refusal: OnRefusal
 
-    def __init__(self, pipeline: Pipeline, group: QueryGroup, state: GroupState) -> None:
+    def __init__(
+        self, pipeline: Pipeline, group: QueryGroup, state: GroupState, copy: CheckpointCopy | None = None
+    ) -> None:
         self.pipeline = pipeline
         self.group = group
         self.state = state
+        self._copy = copy
         self.changed = threading.Condition()
         self.end: Offsets = state.newest_end()  # of the newest batch that has begun
         self.is_stopping = False
@@ -77,6 +81,8 @@ class SharedBatches:
     # -- a batch
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        if self._copy is not None:
+            self._copy.before_batch(batch_id)
         members = self._join(batch_id)
         outputs = [member for member in members if member.planned.output is not None]
         is_kept = len(outputs) > 1 or (self._had_rejects and len(members) > 1)

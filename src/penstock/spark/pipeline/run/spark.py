@@ -10,19 +10,21 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from penstock.spark.lake.errors import TableError
 from penstock.spark.pipeline.compile.errors import short_message
 from penstock.spark.pipeline.compile.frames import Compiled, compile_frames
 from penstock.spark.pipeline.compile.sources import first_offsets, read_streams, start_at
 from penstock.spark.pipeline.compile.steps import is_remote
 from penstock.spark.pipeline.core.model import Pipeline, Sink, TopicSource
 from penstock.spark.pipeline.core.problems import PipelineError
-from penstock.spark.pipeline.core.queries import PlannedQuery, QueryGroup, checkpoint_root
+from penstock.spark.pipeline.core.queries import PlannedQuery, QueryGroup
 from penstock.spark.pipeline.plan.reset import source_started_at
 from penstock.spark.pipeline.progress import batch as progress
 from penstock.spark.pipeline.progress.batch import Offsets, Progress
 from penstock.spark.pipeline.progress.monitor import Monitor
 from penstock.spark.pipeline.run.catch_up import CatchUp
-from penstock.spark.pipeline.run.checkpoints import CheckpointFiles
+from penstock.spark.pipeline.run.checkpoint_copy import CheckpointCopy, CheckpointTaken
+from penstock.spark.pipeline.run.checkpoint_store import CheckpointStore
 from penstock.spark.pipeline.run.group_state import GroupState, check_not_shared
 from penstock.spark.pipeline.run.outputs import frame_of, part_of, sink_of, writer_of
 from penstock.spark.pipeline.run.shared import SharedBatches
@@ -52,12 +54,15 @@ def _with_sink(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWri
 class BatchFunction:
     """The function that Spark calls with each batch of a query with one output."""
 
-    def __init__(self, pipeline: Pipeline, planned: PlannedQuery) -> None:
+    def __init__(self, pipeline: Pipeline, planned: PlannedQuery, copy: CheckpointCopy | None) -> None:
         self._pipeline = pipeline
         self._planned = planned
+        self._copy = copy
         self._writer: OutputWriter | None = None
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        if self._copy is not None:
+            self._copy.before_batch(batch_id)
         if self._writer is None:
             self._writer = writer_of(self._pipeline, self._planned, running_query(batch))
         self._writer.write(batch, batch_id)
@@ -84,6 +89,7 @@ class SparkStarter:
         spark: SparkSession,
         pipeline: Pipeline,
         compiled: Compiled,
+        checkpoints: CheckpointStore,
         *,
         once: bool,
         resets: Mapping[str, str] | None = None,
@@ -95,34 +101,38 @@ class SparkStarter:
         self._once = once
         self._resets = resets or {}
         self._reset_frames = reset_frames or {}
-        self._checkpoints = checkpoint_root(pipeline)
+        self._checkpoints = checkpoints
         self._shared: dict[str, SharedBatches] = {}  # by the name of the query
         self.on_catch_up: Callable[[Progress], None] = lambda _: None
 
     def __call__(self, group: QueryGroup, on_output_failure: OnOutputFailure) -> "SparkQuery":
-        if group.shared_source:
-            return self._start_shared(group, on_output_failure)
+        try:
+            copy = self._checkpoints.copy(group.key)
+            if group.shared_source:
+                return self._start_shared(group, copy, on_output_failure)
+            return self._start_alone(group, copy)
+        except (CheckpointTaken, PipelineError, TableError) as error:
+            raise CannotStart(str(error)) from error
+
+    def _start_alone(self, group: QueryGroup, copy: CheckpointCopy | None) -> "SparkQuery":
         (planned,) = group.members
         frame = frame_of(self._pipeline, self._reset_frames.get(planned.key, self._compiled), planned)
         sink, mode = sink_of(self._pipeline, planned)
         writer = frame.writeStream.outputMode(mode)
         if is_remote(self._spark):
             return SparkQuery(self._start(group, _with_sink(writer, sink, mode)))
-        try:
-            check_not_shared(CheckpointFiles(self._spark, self._checkpoints), planned)
-        except PipelineError as error:
-            raise CannotStart(str(error)) from None
-        return SparkQuery(self._start(group, writer.foreachBatch(BatchFunction(self._pipeline, planned))))
+        check_not_shared(self._checkpoints.files(), planned)
+        batches = BatchFunction(self._pipeline, planned, copy)
+        return SparkQuery(self._start(group, writer.foreachBatch(batches)))
 
-    def _start_shared(self, group: QueryGroup, on_output_failure: OnOutputFailure) -> "SharedQuery":
+    def _start_shared(
+        self, group: QueryGroup, copy: CheckpointCopy | None, on_output_failure: OnOutputFailure
+    ) -> "SharedQuery":
         pipeline = part_of(self._pipeline, group.members)
         (source,) = group.reads
-        files = CheckpointFiles(self._spark, self._checkpoints)
-        try:
-            state = GroupState(files, group, lambda key: self._first_offsets(pipeline, source, key))
-        except PipelineError as error:
-            raise CannotStart(str(error)) from None
-        batches = SharedBatches(pipeline, group, state)
+        files = self._checkpoints.files()
+        state = GroupState(files, group, lambda key: self._first_offsets(pipeline, source, key))
+        batches = SharedBatches(pipeline, group, state, copy)
         catch_up = CatchUp(
             batches=batches, spark=self._spark, on_failure=on_output_failure, on_success=self.on_catch_up
         )
@@ -151,7 +161,7 @@ class SparkStarter:
         return compiled.decoded[source.name]
 
     def _start(self, group: QueryGroup, writer: DataStreamWriter) -> StreamingQuery:
-        checkpoint = f"{self._checkpoints}/{group.checkpoint}"
+        checkpoint = self._checkpoints.path(group.checkpoint)
         writer = writer.queryName(group.name).option("checkpointLocation", checkpoint)
         if self._once:
             writer = writer.trigger(availableNow=True)

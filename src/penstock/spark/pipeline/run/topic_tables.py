@@ -126,7 +126,7 @@ class TopicTablesWriter:
     def _write_changes(
         self, own: DataFrame, target: TableTarget, topic: _Topic, batch_id: int
     ) -> list[DataFrame]:
-        state = open_table(self._pipeline.resolve(target.path), target.format).state()
+        state = open_table(target.location(self._pipeline), target.table_format).state()
         decoded = decode_rows(
             own.select(f"{RECORD}.*"), DebeziumRowDecoder(self._settings(), _columns(state, topic))
         )

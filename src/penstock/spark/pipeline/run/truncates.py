@@ -32,10 +32,14 @@ def apply_truncate(frame: DataFrame, options: LakeOptions, order: str | None) ->
         return changes
     newer = changes.filter(F.col(ORDER) > order)
     rules = options.merge_rules
-    if rules is None or open_table(options.path, options.table_format).state() is None:
+    if rules is None or open_table(options.location, options.table_format).state() is None:
         return newer
     reader = frame.sparkSession.read.format(FORMAT_NAME)
-    table = reader.option("table_format", options.table_format or "").load(options.path)
+    table = (
+        reader.options(**options.location.spark_options())
+        .option("table_format", options.table_format or "")
+        .load()
+    )
     stored = table.filter(F.col(ORDER) < order)
     if rules.has_history:
         stored = stored.filter(F.col(IS_CURRENT))

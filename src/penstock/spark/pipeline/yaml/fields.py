@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from penstock.spark.pipeline.core.model import Shorthand
 from penstock.spark.pipeline.core.problems import choices_of
 from penstock.spark.pipeline.yaml.section import Section
 
@@ -51,6 +52,9 @@ def read_field(section: Section, field: msgspec.structs.FieldInfo, hint: Any, ke
     if get_origin(kind) is tuple:
         return section.texts(key, required=required) if required or section.has(key) else None
     if get_origin(kind) is dict:
+        shorthand = next((each.key for each in get_args(hint) if isinstance(each, Shorthand)), None)
+        if shorthand is not None and section.is_text(key):
+            return {shorthand: section.text(key)}
         return section.mapping(key, key_type=get_args(kind)[0])
     text = section.text(key, required=required)
     return "" if text is None and required else text

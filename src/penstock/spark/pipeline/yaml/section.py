@@ -181,6 +181,10 @@ class Section:
             self.add_problem(f"`{key}`: {wrong}", self.line_at(key))
             return None
 
+    def is_text(self, key: str) -> bool:
+        node = self.node(key)
+        return isinstance(node, yaml.ScalarNode) and not is_null(node)
+
     def texts(self, key: str, *, required: bool = False) -> tuple[str, ...]:
         """Read a list of texts; a single text is a list of one."""
         node = self.node(key, required=required)
