@@ -136,7 +136,10 @@ class SharedBatches:
             self.changed.wait_for(lambda: not self._is_about_to_reach(start), _JOIN_TIMEOUT_S)
             for member in self.members:
                 if self.position(member).reached == start and not member.is_working:
-                    self.state.save(member.planned.key, in_step(self.position(member)))
+                    position = in_step(self.position(member))
+                    self.state.save(member.planned.key, position)
+                    # Its refused batch was written by another writer, which this one does not know of.
+                    member.writer = self.writer(member.planned, position.identity)
             self.changed.notify_all()
             return [member for member in self.members if not self.position(member).is_behind]
 
