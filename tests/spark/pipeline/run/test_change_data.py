@@ -57,7 +57,8 @@ class Database:
         path = self.directory / "cdc.yaml"
         text = (
             f"pipeline: {self.prefix}\nbootstrap_servers: {self.bootstrap}\nsources:\n  changes:\n"
-            f"    {source or f'pattern: {self.prefix}[.](public[.].*|transaction)'}\n    decode: {decode}\noutputs:\n{outputs}\n"
+            f"    {source or f'pattern: {self.prefix}[.](public[.].*|transaction)'}\n"
+            f"    decode: {decode}\noutputs:\n{outputs}\n"
         )
         return run(read_yaml(text, str(path), {}), once=True, spark=self.spark, quiet=True).exit_code
 
