@@ -6,15 +6,21 @@ from pathlib import Path
 import pytest
 
 from penstock.spark.decode.settings import DECODERS
+from penstock.spark.encode.settings import ENCODERS
 from penstock.spark.lake.formats import TABLE_FORMATS
 from penstock.spark.pipeline.core.model import OPERATIONS
 from penstock.spark.pipeline.load import load
 from penstock.spark.pipeline.outputs import TARGETS
 
 DOCS = Path(__file__).parents[3] / "docs" / "pipelines.md"
-EXAMPLES = re.findall(
-    r"^```(yaml|python)\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
+CHANGE_DATA = DOCS.with_name("change-data.md")
+EXAMPLES = [
+    example
+    for page in (DOCS, CHANGE_DATA)
+    for example in re.findall(
+        r"^```(yaml|python)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+]
 
 
 def test_there_are_examples_of_both_forms() -> None:
@@ -29,7 +35,7 @@ def test_an_example_of_the_documentation_is_a_pipeline(tmp_path: Path, form: str
 
 
 @pytest.mark.parametrize(
-    "name", [*DECODERS, *TABLE_FORMATS, *TARGETS, *(operation.kind for operation in OPERATIONS)]
+    "name", [*DECODERS, *ENCODERS, *TABLE_FORMATS, *TARGETS, *(operation.kind for operation in OPERATIONS)]
 )
 def test_every_registered_name_is_documented(name: str) -> None:
     assert re.search(rf"`\{{?{name}\b", DOCS.read_text(encoding="utf-8"))

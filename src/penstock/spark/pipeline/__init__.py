@@ -6,6 +6,7 @@ from penstock.spark.pipeline.python.definition import PipelineDefinition, define
 from penstock.spark.pipeline.python.parts import envelope, expect, restart, watermark
 
 avro = settings.AvroDecoder
+debezium = settings.DebeziumDecoder
 json = settings.JsonDecoder
 protobuf = settings.ProtobufDecoder
 raw = settings.RawDecoder
@@ -16,6 +17,7 @@ encode_protobuf = encoders.ProtobufEncoder
 __all__ = [
     "PipelineDefinition",
     "avro",
+    "debezium",
     "define",
     "encode_avro",
     "encode_json_schema",
