@@ -16,7 +16,7 @@ from typing import Any
 from tests.support.broker import free_port
 from tools.setup_debezium import CONNECT_JARS, CONVERTER_JARS, REGISTRY, postgres_programs
 
-_DEADLINE_S = 120.0
+_DEADLINE_S = 600.0
 _POLL_S = 0.25
 _POSTGRES_SETTINGS = {
     "listen_addresses": "127.0.0.1",

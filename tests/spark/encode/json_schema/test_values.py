@@ -14,7 +14,11 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from hypothesis import given, settings
+from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
+from penstock.spark.decode.batch import BatchDecoder
+from penstock.spark.decode.framing import frame_header
+from penstock.spark.decode.json.rows import JsonRowDecoder
 from penstock.spark.encode.batch import EncoderError
 from penstock.spark.encode.json_schema.schema import infer_schema
 from penstock.spark.encode.json_schema.values import value_encoder
@@ -49,14 +53,23 @@ def test_any_row_fits_its_inferred_schema(case: Case) -> None:
 
 def test_values_are_written_as_our_decoder_reads_them() -> None:
     kind = pa.struct(
-        [("at", pa.timestamp("us", "UTC")), ("day", pa.date32()), ("data", pa.binary()), ("price", pa.decimal128(20, 2)),
-         ("none", pa.string())]
+        [("at", pa.timestamp("us", "UTC")), ("day", pa.date32()), ("data", pa.binary()),
+         ("price", pa.decimal128(20, 2)), ("none", pa.string())]
     )  # fmt: skip
     row = {
         "at": dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC), "day": dt.date(2026, 5, 4), "data": b"\x00\xff",
         "price": Decimal("123456789012345678.10"), "none": None,
     }  # fmt: skip
     body = body_of(value_encoder(JsonSchemaEncoder(framed=False), kind, PLACE), kind, row)
+    columns = T.StructType(
+        [T.StructField("at", T.TimestampType()), T.StructField("day", T.DateType()),
+         T.StructField("data", T.BinaryType()), T.StructField("price", T.DecimalType(20, 2)),
+         T.StructField("none", T.StringType())]
+    )  # fmt: skip
+    decoder = BatchDecoder(JsonRowDecoder(columns, framed=True))
+    decoded, errors, _ = decoder.decode([frame_header(7) + body])
+    assert errors == [None]
+    assert [column.to_pylist()[0] for column in decoded] == list(row.values())
     assert body == (
         b'{"at":"2026-05-04T12:00:00Z","day":"2026-05-04","data":"AP8=","price":123456789012345678.10}'
     )
