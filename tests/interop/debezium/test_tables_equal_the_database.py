@@ -92,7 +92,7 @@ def test_tables_equal_the_database_after_each_stage(tmp_path: Path, spark: Spark
         if form == "avro":
             registry = running.enter_context(running_registry(tmp_path / "registry"))
             decode, converter = f"{{debezium: {{registry_url: '{registry}'}}}}", avro_converter(registry)
-        postgres = running.enter_context(running_postgres(tmp_path))
+        postgres = running.enter_context(running_postgres())
         postgres.execute(shop.CREATE)
         running.enter_context(running_connect(tmp_path / "connect", broker.bootstrap, postgres, converter))
         text = (
