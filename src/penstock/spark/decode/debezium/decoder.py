@@ -50,7 +50,7 @@ class DebeziumRowDecoder:
 
     @property
     def schema(self) -> T.StructType:
-        return from_arrow_schema(self._columns)
+        return from_arrow_schema(self._columns, prefer_timestamp_ntz=True)
 
     def reader(self) -> Callable[..., Row]:
         return DebeziumRows(self._settings, self._table).read
