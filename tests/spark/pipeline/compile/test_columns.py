@@ -37,7 +37,7 @@ def test_the_newest_events_show_the_columns_of_one_table() -> None:
 
 
 def test_without_schemas_the_values_show_the_columns() -> None:
-    event = {
+    event: dict[str, Any] = {
         "op": "c",
         "source": {},
         "before": None,
