@@ -175,3 +175,15 @@ def test_tasks_are_split_as_asked() -> None:
         ("a", 1, 0, 15),
         ("a", 1, 15, 30),
     ]
+
+
+def test_a_topic_that_came_before_the_first_micro_batch_was_run_again_is_read_by_a_later_one() -> None:
+    stream = Stream(subscribePattern="[ab]")
+    end = stream.planner.latest(stream.planner.initial(), takes_all=True)
+    stream.model.logs[B0] = (0, 5)
+    stream.planner = stream.started()
+    start = stream.planner.initial()
+    assert start == {A0: 0, A1: 0, B0: 0}
+    assert stream.tasks(start, end) == [("a", 0, 0, 10), ("a", 1, 0, 30)]
+    after = stream.planner.latest(end, takes_all=True)
+    assert stream.tasks(end, after) == [("b", 0, 0, 5)]

@@ -69,8 +69,11 @@ class StreamPlanner:
         return self._latest or None
 
     def ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
-        if start == self._initial and depends_on_time(self._spec.starting):
-            start = {tp: min(offset, end.get(tp, offset)) for tp, offset in start.items()}
+        if start == self._initial:
+            # The end is in the checkpoint, the start is not: partitions that came since then belong to a later batch.
+            start = {tp: offset for tp, offset in start.items() if tp in end}
+            if depends_on_time(self._spec.starting):
+                start = {tp: min(offset, end[tp]) for tp, offset in start.items()}
         new = end.keys() - start.keys()
         earliest = self._positions.earliest(new & self._positions.partitions()) if new else {}
         ranges, losses = ranges_between(start, end, earliest)
