@@ -7,6 +7,7 @@ import pytest
 
 from penstock.spark.decode.debezium.peek import ChangesOfManyTables
 from penstock.spark.decode.settings import DebeziumDecoder
+from penstock.spark.pipeline.backfill import select_queries
 from penstock.spark.pipeline.compile.columns import sampled_columns, with_columns
 from penstock.spark.pipeline.core.model import Pipeline, TopicSource
 from penstock.spark.pipeline.core.problems import PipelineError
@@ -73,3 +74,9 @@ def test_an_output_that_cannot_work_is_refused(output: str, pattern: str, messag
     with pytest.raises(PipelineError) as caught:
         pipeline(output, pattern=pattern)
     assert message in str(caught.value)
+
+
+def test_tables_of_topics_cannot_be_backfilled() -> None:
+    found = pipeline("table: 'lake/{table}', for_each_topic: true, mode: upsert")
+    with pytest.raises(ValueError, match="output out has a table for each topic, which cannot be backfilled"):
+        select_queries(found, None)
