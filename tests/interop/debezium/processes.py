@@ -60,7 +60,7 @@ class Postgres:
         return done.stdout
 
     def rows(self, query: str) -> list[dict[str, Any]]:
-        lines = self.execute(f"SELECT row_to_json(t) FROM ({query}) t;").splitlines()
+        lines = self.execute(f"SELECT row_to_json(found) FROM ({query}) found;").splitlines()
         return [json.loads(line) for line in lines]
 
     def _run(self, program: str, *arguments: str) -> None:
