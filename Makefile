@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test interop-spark interop-kafka lint format audit codegen peers bench soak sim clean
+.PHONY: help install demo test interop-spark interop-kafka interop-debezium lint format audit codegen peers bench soak sim clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -60,6 +60,10 @@ interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, agai
 interop-kafka: install  ## Apache Kafka itself, fetched with Maven: its directories and clusters, handed over, mixed and mirrored
 	$(BIN)/python -m tools.setup_kafka
 	INTEROP_KAFKA=1 $(BIN)/python -m pytest --timeout 600 tests/interop/kafka
+
+interop-debezium: install  ## PostgreSQL (Debian's) with Debezium and Apicurio's registry, fetched with Maven: tables equal the database
+	$(BIN)/python -m tools.setup_debezium
+	INTEROP_DEBEZIUM=1 $(BIN)/python -m pytest -n 0 --timeout 1200 tests/interop/debezium
 
 audit: install  ## known vulnerabilities of what is pinned; asks the index, so it is not part of lint
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target .audit pip-audit

@@ -1,7 +1,7 @@
 """A schema registry in memory with the part of Confluent's HTTP interface that Penstock and confluent-kafka use.
 
-Backward compatibility is checked for Avro records only: a new field needs a default. `make interop-debezium` runs
-the same tests against Apicurio's registry.
+Backward compatibility is checked for Avro records only: a new field needs a default. `make interop-debezium` has
+tests with Apicurio's registry.
 """
 
 import contextlib

@@ -50,7 +50,6 @@ def main() -> int:
     RECORDED.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        root.chmod(0o711)
         for form in ("json", "json_schemas"):
             if sys.argv[1:] and form not in sys.argv[1:]:
                 continue
@@ -64,10 +63,9 @@ def main() -> int:
 
 def _record(root: Path, converter: Mapping[str, str]) -> list[dict[str, Any]]:
     root.mkdir()
-    root.chmod(0o711)
     broker = BrokerProcess(root / "broker").start()
     try:
-        with running_postgres(root) as postgres:
+        with running_postgres() as postgres:
             postgres.execute(shop.CREATE)
             connector = {"provide.transaction.metadata": "true", "heartbeat.interval.ms": "1000"}
             with running_connect(root / "connect", broker.bootstrap, postgres, converter, **connector):

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from penstock.spark.decode.settings import DECODERS
+from penstock.spark.encode.settings import ENCODERS
 from penstock.spark.lake.formats import TABLE_FORMATS
 from penstock.spark.pipeline.core.model import OPERATIONS
 from penstock.spark.pipeline.load import load
 from penstock.spark.pipeline.outputs import TARGETS
 
 DOCS = Path(__file__).parents[3] / "docs" / "pipelines.md"
-TABLES = DOCS.with_name("tables.md")
+CHANGE_DATA, TABLES = DOCS.with_name("change-data.md"), DOCS.with_name("tables.md")
 
 
 def examples_in(page: Path, forms: str) -> list[tuple[str, str]]:
@@ -21,7 +22,11 @@ def examples_in(page: Path, forms: str) -> list[tuple[str, str]]:
     )
 
 
-EXAMPLES = [*examples_in(DOCS, "yaml|python"), *examples_in(TABLES, "yaml")]
+EXAMPLES = [
+    *examples_in(DOCS, "yaml|python"),
+    *examples_in(CHANGE_DATA, "yaml|python"),
+    *examples_in(TABLES, "yaml"),
+]
 
 
 def test_there_are_examples_of_both_forms() -> None:
@@ -36,7 +41,7 @@ def test_an_example_of_the_documentation_is_a_pipeline(tmp_path: Path, form: str
 
 
 @pytest.mark.parametrize(
-    "name", [*DECODERS, *TABLE_FORMATS, *TARGETS, *(operation.kind for operation in OPERATIONS)]
+    "name", [*DECODERS, *ENCODERS, *TABLE_FORMATS, *TARGETS, *(operation.kind for operation in OPERATIONS)]
 )
 def test_every_registered_name_is_documented(name: str) -> None:
     assert re.search(rf"`\{{?{name}\b", DOCS.read_text(encoding="utf-8"))

@@ -224,3 +224,15 @@ def test_a_checkpoint_without_ids_goes_on_and_gains_them_with_the_next_records()
     stream.model.logs[A0] = (0, 11)
     stream.clock.sleep(LATEST_CACHE_MS)
     assert stream.planner.latest(read, takes_all=True).topic_ids == {"a": NEW}
+
+
+def test_a_topic_that_came_before_the_first_micro_batch_was_run_again_is_read_by_a_later_one() -> None:
+    stream = Stream(subscribePattern="[ab]")
+    end = stream.latest(stream.initial(), takes_all=True)
+    stream.model.logs[B0] = (0, 5)
+    stream.planner = stream.started()
+    start = stream.initial()
+    assert start == {A0: 0, A1: 0, B0: 0}
+    assert stream.tasks(start, end) == [("a", 0, 0, 10), ("a", 1, 0, 30)]
+    after = stream.latest(end, takes_all=True)
+    assert stream.tasks(end, after) == [("b", 0, 0, 5)]

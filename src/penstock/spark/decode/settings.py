@@ -52,6 +52,7 @@ class JsonDecoder(Decoder, frozen=True):
     shorthand = main = "schema"
 
     schema: str  # Spark's DDL; NOT NULL marks required fields
+    framed: bool = False  # Confluent's framing, as its serializer for JSON Schema writes it
     allow_null: bool = False  # a tombstone is a row of nulls, not a dead letter
 
 

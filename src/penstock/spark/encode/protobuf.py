@@ -4,6 +4,7 @@ Columns go to the fields with their names. A null leaves its field unset; a fiel
 """
 
 import base64
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -91,14 +92,27 @@ def _first_message(descriptors: bytes) -> str:
 
 
 def _descriptor_set(schema: RegisteredSchema) -> bytes:
+    """Return the files of a schema; registries do not send those that Protobuf itself has."""
     made = descriptor_pb2.FileDescriptorSet()
+    known: set[str] = set()
     names = (*schema.reference_names, "")
     for name, text in zip(names, (*schema.references, schema.text), strict=True):
         file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text))
         file.name = name or file.name or "default"
+        for imported in file.dependency:
+            if imported.startswith(_WELL_KNOWN) and imported not in known:
+                known.add(imported)
+                made.file.append(_well_known_file(imported))
         made.file.append(file)
     serialized: bytes = made.SerializeToString()
     return serialized
+
+
+def _well_known_file(name: str) -> descriptor_pb2.FileDescriptorProto:
+    module = importlib.import_module(f"{name.removesuffix('.proto').replace('/', '.')}_pb2")
+    file = descriptor_pb2.FileDescriptorProto()
+    module.DESCRIPTOR.CopyToProto(file)
+    return file
 
 
 def _to_register(

@@ -14,6 +14,7 @@ from penstock.spark.pipeline.python.parts import (
 )
 
 avro = settings.AvroDecoder
+debezium = settings.DebeziumDecoder
 json = settings.JsonDecoder
 protobuf = settings.ProtobufDecoder
 raw = settings.RawDecoder
@@ -24,6 +25,7 @@ encode_protobuf = encoders.ProtobufEncoder
 __all__ = [
     "PipelineDefinition",
     "avro",
+    "debezium",
     "define",
     "encode_avro",
     "encode_json_schema",

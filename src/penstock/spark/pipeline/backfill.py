@@ -28,6 +28,7 @@ from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.formats import open_table
 from penstock.spark.lake.options import parse_options
 from penstock.spark.lake.table import RowRange
+from penstock.spark.pipeline.compile.columns import with_columns
 from penstock.spark.pipeline.compile.frames import compile_frames
 from penstock.spark.pipeline.compile.sources import read_ranges
 from penstock.spark.pipeline.core.model import Pipeline, TopicSource
@@ -35,6 +36,7 @@ from penstock.spark.pipeline.core.queries import PlannedQuery, plan_queries, sta
 from penstock.spark.pipeline.outputs import TableTarget
 from penstock.spark.pipeline.progress.batch import Offsets
 from penstock.spark.pipeline.run.outputs import frame_of, sink_of
+from penstock.spark.pipeline.run.sample import read_samples
 
 DONE_FILE = "backfills.json"
 
@@ -57,6 +59,12 @@ class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
 
 def select_queries(pipeline: Pipeline, output: str | None) -> tuple[PlannedQuery, ...]:
     queries = plan_queries(pipeline)
+    for query in queries:
+        if query.output is not None and query.output.target.is_for_each_topic and output in (None, query.key):
+            raise ValueError(
+                f"output {query.key} has a table for each topic, which cannot be backfilled: backfill other outputs "
+                "with `--output`, or let a new pipeline read the topics from their beginning"
+            )
     if output is None:
         return queries
     chosen = [query for query in queries if query.output is not None and query.key == output]
@@ -102,6 +110,7 @@ def backfill(
     again: bool = False,
 ) -> list[Backfilled]:
     """Write the range to each output in turn. Raises PipelineError if the pipeline does not compile."""
+    pipeline = with_columns(pipeline, read_samples(spark, pipeline))
     starts = {name: each.start for name, each in ranges.items()}
     ends = {name: each.end for name, each in ranges.items()}
     done = BackfillLog(state_directory(pipeline))

@@ -89,8 +89,11 @@ class StreamPlanner:
     def ranges(self, start: StreamOffsets, end: StreamOffsets) -> list[OffsetRange]:
         recreated = start.recreated(end)
         known = start.without(recreated)
-        if start == self._initial and depends_on_time(self._spec.starting):
-            known = {tp: min(offset, end.offsets.get(tp, offset)) for tp, offset in known.items()}
+        if start == self._initial:
+            # The end is in the checkpoint, the start is not: partitions that came since then belong to a later batch.
+            known = {tp: offset for tp, offset in known.items() if tp in end.offsets}
+            if depends_on_time(self._spec.starting):
+                known = {tp: min(offset, end.offsets[tp]) for tp, offset in known.items()}
         new = end.offsets.keys() - known.keys()
         earliest = self._positions.earliest(new & self._positions.partitions()) if new else {}
         ranges, losses = ranges_between(known, end.offsets, earliest)

@@ -57,7 +57,8 @@ class Database:
         path = self.directory / "cdc.yaml"
         text = (
             f"pipeline: {self.prefix}\nbootstrap_servers: {self.bootstrap}\nsources:\n  changes:\n"
-            f"    {source or f'pattern: {self.prefix}[.](public[.].*|transaction)'}\n    decode: {decode}\noutputs:\n{outputs}\n"
+            f"    {source or f'pattern: {self.prefix}[.](public[.].*|transaction)'}\n"
+            f"    decode: {decode}\noutputs:\n{outputs}\n"
         )
         return run(read_yaml(text, str(path), {}), once=True, spark=self.spark, quiet=True).exit_code
 
@@ -95,17 +96,18 @@ ALL_TABLES = "  all: {from: changes, table: ./lake/{table}, for_each_topic: true
 )
 
 
-@pytest.mark.parametrize("form", ["json_schemas", "avro"])
+@pytest.mark.parametrize("form", ["json_schemas", pytest.param("avro", marks=pytest.mark.soak)])
 def test_a_directory_of_tables_equals_the_database(
     shared_broker: BrokerProcess, tmp_path: Path, spark: SparkSession, registry: str, form: str
 ) -> None:
     database = Database(shared_broker, tmp_path, spark, form)
     decode = "debezium" if form != "avro" else f"{{debezium: {{registry_url: '{registry}'}}}}"
-    # The table that is created later, the new column and the truncate come in later runs.
-    late = [each for each in database.records if each.topic.endswith(".late")]
-    early = [each for each in database.records if each not in late]
-    half = [each for each in early if each.offset < 5]
-    for part in (half, [each for each in early if each not in half], late):
+    # The new column, the truncate and the table that is created later come in the second run. Two tables come again
+    # then, as after a crash of the connector.
+    early = [each for each in database.records if each.offset < 5 and not each.topic.endswith(".late")]
+    late = [each for each in database.records if each not in early]
+    again = [each for each in early if each.topic.endswith((".customers", ".full_identity"))]
+    for part in (early, [*late, *again]):
         database.send(part)
         assert database.run(decode, ALL_TABLES) == 0
     assert database.table("customers") == CUSTOMERS
@@ -122,13 +124,6 @@ def test_a_directory_of_tables_equals_the_database(
     assert (second["id"], second["price"]) == (2, Decimal("-0.001"))
     letters = database.dead_letters()
     assert [each.partition(",")[0] for each in letters] == [".public.nokey: the record has no key"] * 2
-    # Everything again, as after a crash of the connector: nothing is newer than what is there.
-    versions = {name: database.table(name) for name in ("customers", "full_identity")}
-    database.send(
-        [each for each in database.records if each.topic.endswith((".customers", ".full_identity"))]
-    )
-    assert database.run(decode, ALL_TABLES) == 0
-    assert {name: database.table(name) for name in versions} == versions
 
 
 def test_one_table_has_the_columns_of_the_newest_events(

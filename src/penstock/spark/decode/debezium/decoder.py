@@ -17,7 +17,8 @@ from penstock.spark.decode.settings import DebeziumDecoder
 def row_decoder(settings: DebeziumDecoder, directory: str) -> "DebeziumRowDecoder":  # noqa: ARG001 - no files
     if settings.schema is None:
         raise DecoderError(
-            'debezium: the columns are not known: write `schema: "id INT, name STRING"`, or check with a broker'
+            "debezium: the columns are not known, because the topic has no events yet, or no broker was asked: "
+            'declare them with `schema: "id INT, name STRING"`'
         )
     return DebeziumRowDecoder(settings, table_of_ddl(settings.schema))
 
@@ -50,7 +51,7 @@ class DebeziumRowDecoder:
 
     @property
     def schema(self) -> T.StructType:
-        return from_arrow_schema(self._columns)
+        return from_arrow_schema(self._columns, prefer_timestamp_ntz=True)
 
     def reader(self) -> Callable[..., Row]:
         return DebeziumRows(self._settings, self._table).read

@@ -105,4 +105,4 @@ def _json(kinds: tuple[tuple[str, pa.DataType], ...]) -> str:
 
 
 def json_of_arrow(schema: pa.Schema) -> str:
-    return str(from_arrow_schema(schema).json())
+    return str(from_arrow_schema(schema, prefer_timestamp_ntz=True).json())

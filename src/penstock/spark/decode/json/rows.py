@@ -8,6 +8,7 @@ import msgspec
 from pyspark.sql import types as T  # noqa: N812 - the name that all Spark code has for it
 
 from penstock.spark.decode.batch import DecoderError, Rejected, Skipped
+from penstock.spark.decode.framing import split_frame
 from penstock.spark.decode.json.mismatch import explain_mismatch
 from penstock.spark.decode.json.types import EPOCH_MS_COMMENT, JSON_COMMENT, comment_of, row_type
 from penstock.spark.decode.settings import EnvelopeDecoder, JsonDecoder
@@ -23,7 +24,9 @@ _ENVELOPE_FIELDS = (
 
 def row_decoder(settings: JsonDecoder | EnvelopeDecoder, directory: str) -> "JsonRowDecoder":  # noqa: ARG001 - no files
     if isinstance(settings, JsonDecoder):
-        return JsonRowDecoder(parse_ddl(settings.schema), allows_null=settings.allow_null)
+        return JsonRowDecoder(
+            parse_ddl(settings.schema), allows_null=settings.allow_null, framed=settings.framed
+        )
     payload = parse_ddl(settings.payload) if settings.payload is not None else None
     return JsonRowDecoder(envelope_schema(payload), event_types=frozenset(settings.event_types))
 
@@ -41,8 +44,14 @@ class JsonRowDecoder:
     reads_records = False
 
     def __init__(
-        self, schema: T.StructType, *, allows_null: bool = False, event_types: frozenset[str] = frozenset()
+        self,
+        schema: T.StructType,
+        *,
+        allows_null: bool = False,
+        framed: bool = False,
+        event_types: frozenset[str] = frozenset(),
     ) -> None:
+        self._framed = framed
         self.schema = schema
         self.allows_null = allows_null
         self._event_types = event_types
@@ -62,6 +71,8 @@ class JsonRowDecoder:
                 raise Rejected(explain_mismatch(value, schema, str(error))) from None
             return row
 
+        if self._framed:
+            return lambda value: read(split_frame(value)[1])
         return self._skip_other_events(read) if self._event_types else read
 
     def _skip_other_events(self, read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:

@@ -52,7 +52,23 @@ def sampled_columns(decoder: DebeziumDecoder, values: Sequence[bytes]) -> str | 
             texts.add(columns_of_message(message))
     schemas = [parse_columns(text) for text in sorted(filter(None, texts))]
     merged = merge_columns(None, [to_arrow_schema(each, timezone="UTC") for each in schemas])
-    return from_arrow_schema(merged).toDDL() if len(merged) else None
+    fields = from_arrow_schema(merged, prefer_timestamp_ntz=True).fields
+    return ", ".join(f"{_quoted(field.name)} {_ddl(field.dataType)}" for field in fields) or None
+
+
+def _ddl(kind: T.DataType) -> str:
+    """Return the type as DDL. Spark's own function for it asks the JVM, and quotes no names."""
+    if isinstance(kind, T.StructType):
+        return f"STRUCT<{', '.join(f'{_quoted(each.name)}: {_ddl(each.dataType)}' for each in kind.fields)}>"
+    if isinstance(kind, T.ArrayType):
+        return f"ARRAY<{_ddl(kind.elementType)}>"
+    if isinstance(kind, T.MapType):
+        return f"MAP<{_ddl(kind.keyType)}, {_ddl(kind.valueType)}>"
+    return kind.simpleString().upper()
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def parse_columns(text: str) -> T.StructType:

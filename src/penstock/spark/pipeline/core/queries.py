@@ -30,7 +30,7 @@ class PlannedQuery(msgspec.Struct, frozen=True, kw_only=True):
     key: str  # unique in the pipeline; the checkpoint's directory
     name: str  # as Spark and the user know it
     reads: tuple[TopicSource, ...]
-    input: str  # the source or step whose rows it is made of
+    input: str = ""  # the source or step whose rows it is made of
     output: Output | None = None  # None: the dead letters of `rejecting`
     rejecting: str = ""
     writes_topic: str | None = None

@@ -10,6 +10,7 @@ from penstock.spark.durations import format_duration
 from penstock.spark.pipeline.core import model
 from penstock.spark.pipeline.core.graph import outputs_of, streaming_names, topological_order, upstream
 from penstock.spark.pipeline.core.problems import Problem, error, prefixed, warning
+from penstock.spark.pipeline.core.queries import dead_letter_topic
 
 _ADD_WATERMARK = "write `watermark: {column: …, delay: 10 minutes}` on its source or on the step"
 
@@ -139,6 +140,14 @@ def _output_problems(
     if output.mode == "complete" and not may_aggregate:
         message = "complete mode is for aggregates, and nothing upstream aggregates: use `append`"
         yield error(output.line, message)
+    letters = dead_letter_topic(pipeline)
+    for source in pipeline.sources:
+        if isinstance(source, model.TopicSource) and source.pattern is not None and source.reads(letters):
+            yield error(
+                source.line,
+                f"its source {source.name} reads the dead-letter topic {letters} too, by its pattern, and its dead "
+                "letters would come in again: narrow `pattern`, or set `dead_letter_topic`",
+            )
     topic = output.target.writes_topic
     for source in pipeline.sources:
         if isinstance(source, model.TopicSource) and source.name in names and topic in source.topics:

@@ -210,6 +210,12 @@ def _run_in(
 ) -> RunResult:
     # Spark finds Python sinks through the active session of this thread; creating a frame activates it.
     spark.createDataFrame([], "nothing INT")
+    for output in pipeline.outputs:
+        if output.target.is_for_each_topic and is_remote(spark):
+            reason = (
+                f"output {output.name}: `for_each_topic` does not work over Spark Connect: run on a master"
+            )
+            raise PipelineError(pipeline.file, [Problem(message=reason, line=output.line)])
     pipeline = with_columns(pipeline, read_samples(spark, pipeline))
     queries = plan_queries(pipeline)
     compiled = compile_streams(spark, pipeline)
