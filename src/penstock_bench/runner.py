@@ -63,13 +63,13 @@ def target_states(versions: dict[str, str], absent: dict[str, str]) -> tuple[rep
         **{name: f"**missing:** {absent[name]}" for name in absent},
     }
     single = [each for each in (*TRANSACTION_TARGETS, *CLUSTER_TARGETS) if each not in TARGETS]
-    listed = [*TARGETS, *(each for each in single if each.server in known)] if known else []
+    listed = [*TARGETS, *(each for each in single if each.product_name in known)] if known else []
     return tuple(
         report.TargetState(
             name=each.name,
-            server=f"{each.server} {versions.get(each.server, '')}".strip(),
+            server=f"{each.product_name} {versions.get(each.product_name, '')}".strip(),
             durability=each.durability,
-            state=known.get(each.server, "not requested"),
+            state=known.get(each.product_name, "not requested"),
         )
         for each in listed
     )

@@ -60,7 +60,7 @@ def test_a_target_of_a_single_comparison_is_listed_when_the_run_has_it() -> None
 
     for target in (each for each in TRANSACTION_TARGETS if each not in TARGETS):
         assert target.name not in names({})
-        assert target.name in names({target.server: "no Java"})
+        assert target.name in names({target.product_name: "no Java"})
 
 
 def test_the_list_names_every_workload_with_its_goals(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,27 +9,27 @@ class Holding:
         self.looks = 0
         self.unsent_bytes = 0
 
-    def give_up_frame(self) -> None:
+    def close_partial_frame(self) -> None:
         self.is_given_up = True
 
     def resume_if_room(self) -> None:
         self.looks += 1
 
-    def unsent_now(self) -> int:
+    def unsent_bytes_now(self) -> int:
         return self.unsent_bytes
 
-    def give_up_answers(self) -> None:
+    def close_unread(self) -> None:
         self.is_given_up = True
 
 
 def test_the_oldest_incomplete_frames_are_dropped_when_memory_is_short() -> None:
     memory = MemoryBudget(100)
     old, middle, young = Holding(), Holding(), Holding()
-    memory.receive(old, 40)
-    memory.receive(middle, 40)
-    memory.receive(young, 20)
+    memory.set_partial_frame(old, 40)
+    memory.set_partial_frame(middle, 40)
+    memory.set_partial_frame(young, 20)
     assert not old.is_given_up
-    memory.receive(young, 60)
+    memory.set_partial_frame(young, 60)
     assert (old.is_given_up, middle.is_given_up, young.is_given_up) == (True, False, False)
     assert memory.receiving_bytes == 100
 
@@ -37,9 +37,9 @@ def test_the_oldest_incomplete_frames_are_dropped_when_memory_is_short() -> None
 def test_a_single_frame_may_exceed_the_limit() -> None:
     memory = MemoryBudget(100)
     alone = Holding()
-    memory.receive(alone, 1000)
+    memory.set_partial_frame(alone, 1000)
     assert not alone.is_given_up
-    memory.received(alone)
+    memory.clear_partial_frame(alone)
     assert memory.receiving_bytes == 0
 
 
@@ -58,10 +58,10 @@ def test_a_waiting_connection_is_notified_when_memory_is_free() -> None:
 def test_a_closed_connection_is_not_notified_and_holds_no_memory() -> None:
     memory = MemoryBudget(100)
     gone = Holding()
-    memory.receive(gone, 50)
+    memory.set_partial_frame(gone, 50)
     memory.in_flight_bytes += 150
     memory.wait_for_room(gone)
-    memory.forget(gone)
+    memory.remove(gone)
     memory.release(150)
     assert (gone.looks, memory.receiving_bytes) == (0, 0)
 
@@ -69,7 +69,7 @@ def test_a_closed_connection_is_not_notified_and_holds_no_memory() -> None:
 def slow_client(memory: MemoryBudget, unsent_bytes: int, now_ms: float) -> Holding:
     holder = Holding()
     holder.unsent_bytes = unsent_bytes
-    memory.left_unsent(holder, unsent_bytes, now_ms)
+    memory.set_unsent(holder, unsent_bytes, now_ms)
     return holder
 
 
@@ -115,6 +115,6 @@ def test_no_client_is_dropped_while_memory_is_free() -> None:
 def test_sent_bytes_are_released() -> None:
     memory = MemoryBudget(10 * MIB)
     slow = slow_client(memory, 4 * MIB, 0)
-    memory.sent(slow)
-    memory.sent(slow)
+    memory.clear_unsent(slow)
+    memory.clear_unsent(slow)
     assert memory.unsent_bytes == 0

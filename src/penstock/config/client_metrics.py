@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from penstock.config.patterns.automaton import Pattern
-from penstock.config.patterns.syntax import InvalidPattern
+from penstock.config.patterns import InvalidPattern, Pattern
 from penstock.config.property import ConfigError, split_list
 from penstock.config.settings.client_metrics import (
     INTERVAL_MS,

@@ -182,7 +182,7 @@ class JsonLinesConnection(DialectConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
         self._host.connections.discard(self)
-        self._host.memory.forget(self)
+        self._host.memory.remove(self)
         self._is_ending = True
         self._waiting.clear()
         self._writable.set()
@@ -219,7 +219,7 @@ class JsonLinesConnection(DialectConnection):
 
     # -- memory
 
-    def give_up_frame(self) -> None:
+    def close_partial_frame(self) -> None:
         held_bytes = self._waiting_bytes + self._stream.unfinished_bytes
         self._host.log_closing(
             self.peer,
@@ -234,9 +234,9 @@ class JsonLinesConnection(DialectConnection):
     def _note_held(self) -> None:
         held_bytes = self._waiting_bytes + self._stream.unfinished_bytes
         if held_bytes > _HELD_BYTES_UNCOUNTED:
-            self._host.memory.receive(self, held_bytes)
+            self._host.memory.set_partial_frame(self, held_bytes)
         else:
-            self._host.memory.received(self)
+            self._host.memory.clear_partial_frame(self)
 
     # -- bytes in
 

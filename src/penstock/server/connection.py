@@ -156,8 +156,8 @@ class Connection(asyncio.BufferedProtocol):
         self._body = None  # a cycle may keep this object alive until the garbage collector runs
         self._unparsed = None
         self._drop_requests()
-        self._memory.sent(self)
-        self._memory.forget(self)
+        self._memory.clear_unsent(self)
+        self._memory.remove(self)
         self._is_stopping = True
         self.peer.disconnecting()
         self.peer.turns.is_gone = True
@@ -254,16 +254,16 @@ class Connection(asyncio.BufferedProtocol):
     def _continue_body(self, body: bytearray) -> None:
         if self._body_received == self._body_size:
             self._body = None
-            self._memory.received(self)
+            self._memory.clear_partial_frame(self)
             self._accept(body)
         elif self._body_received == len(body):
             # Not resized in place: the transport still holds a view of the old one.
             size = min(2 * len(body), self._body_size)
             self._body = bytearray(size)
             self._body[: len(body)] = body
-            self._memory.receive(self, size)
+            self._memory.set_partial_frame(self, size)
 
-    def give_up_frame(self) -> None:
+    def close_partial_frame(self) -> None:
         self._body = None
         self.close(
             f"it has sent {self._body_received} bytes of a frame of {self._body_size}, and others need the memory "
@@ -295,7 +295,7 @@ class Connection(asyncio.BufferedProtocol):
         body[: len(received)] = received
         self._body_size = size
         self._body_received = len(received)
-        self._memory.receive(self, len(body))
+        self._memory.set_partial_frame(self, len(body))
         self._continue_body(body)
 
     def _accept(self, frame: bytearray) -> None:
@@ -420,21 +420,21 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- back-pressure
 
-    def unsent_now(self) -> int:
+    def unsent_bytes_now(self) -> int:
         return self._transport.get_write_buffer_size()
 
-    def give_up_answers(self) -> None:
+    def close_unread(self) -> None:
         self._host.log_closing(self.peer, "it takes none of its answers, and others need the memory")
         self.abort()
 
     def pause_writing(self) -> None:
-        self._memory.left_unsent(self, self.unsent_now(), self._clock.monotonic_ms())
+        self._memory.set_unsent(self, self.unsent_bytes_now(), self._clock.monotonic_ms())
         self._is_peer_slow = True
         self._notify_readers()
         self._pause()
 
     def resume_writing(self) -> None:
-        self._memory.sent(self)
+        self._memory.clear_unsent(self)
         self._is_peer_slow = False
         self._notify_readers()
         self.resume_if_room()

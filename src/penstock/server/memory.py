@@ -25,24 +25,24 @@ STALLED_MS = 5000
 _CHECK_INTERVAL_MS = 100
 
 
-class Holder(Protocol):
+class FrameReader(Protocol):
     """A connection that receives frames."""
 
-    def give_up_frame(self) -> None:
+    def close_partial_frame(self) -> None:
         """Close the connection: its partial frame takes room that others need."""
         ...
 
     def resume_if_room(self) -> None: ...
 
 
-class Answerer(Protocol):
+class ResponseWriter(Protocol):
     """A connection that sends responses."""
 
-    def unsent_now(self) -> int:
+    def unsent_bytes_now(self) -> int:
         """Return how many bytes of responses its client has not read yet."""
         ...
 
-    def give_up_answers(self) -> None:
+    def close_unread(self) -> None:
         """Close the connection: its client reads no responses."""
         ...
 
@@ -61,55 +61,55 @@ class MemoryBudget:
         self.receiving_bytes = 0
         self.in_flight_bytes = 0
         self.unsent_bytes = 0
-        self._receiving: dict[Holder, int] = {}  # oldest first
-        self.waiting: dict[Holder, None] = {}  # paused connections
-        self._unsent: dict[Answerer, _Unsent] = {}
+        self._receiving: dict[FrameReader, int] = {}  # oldest first
+        self.waiting: dict[FrameReader, None] = {}  # paused connections
+        self._unsent: dict[ResponseWriter, _Unsent] = {}
         self._checked_ms = float("-inf")
 
     # -- frames that are being received
 
-    def receive(self, holder: Holder, size_bytes: int) -> None:
+    def set_partial_frame(self, reader: FrameReader, size_bytes: int) -> None:
         """Record the buffer size of a partial frame. May close connections with older ones."""
-        self.receiving_bytes += size_bytes - self._receiving.get(holder, 0)
-        self._receiving[holder] = size_bytes
+        self.receiving_bytes += size_bytes - self._receiving.get(reader, 0)
+        self._receiving[reader] = size_bytes
         while self.receiving_bytes > self.limit_bytes and len(self._receiving) > 1:
             oldest = next(iter(self._receiving))
-            self.received(oldest)
-            oldest.give_up_frame()
+            self.clear_partial_frame(oldest)
+            oldest.close_partial_frame()
 
-    def received(self, holder: Holder) -> None:
+    def clear_partial_frame(self, reader: FrameReader) -> None:
         """Forget a partial frame: it is whole, or its connection is closed."""
-        self.receiving_bytes -= self._receiving.pop(holder, 0)
+        self.receiving_bytes -= self._receiving.pop(reader, 0)
 
     # -- requests that are being handled: the connection adds their size to `in_flight_bytes`
 
-    def wait_for_room(self, holder: Holder) -> None:
+    def wait_for_room(self, reader: FrameReader) -> None:
         """Resume this connection when there is room again."""
-        self.waiting[holder] = None
+        self.waiting[reader] = None
 
     def release(self, size_bytes: int) -> None:
         """Subtract the size of requests whose responses are sent."""
         self.in_flight_bytes -= size_bytes
         if self.waiting and self.in_flight_bytes < self.limit_bytes:
             waiting, self.waiting = self.waiting, {}
-            for holder in waiting:
-                holder.resume_if_room()
+            for reader in waiting:
+                reader.resume_if_room()
 
-    def forget(self, holder: Holder) -> None:
-        self.received(holder)
-        self.waiting.pop(holder, None)
+    def remove(self, reader: FrameReader) -> None:
+        self.clear_partial_frame(reader)
+        self.waiting.pop(reader, None)
 
     # -- responses
 
-    def left_unsent(self, answerer: Answerer, size_bytes: int, now_ms: float) -> None:
+    def set_unsent(self, writer: ResponseWriter, size_bytes: int, now_ms: float) -> None:
         """Record that a client reads its responses slower than they are written."""
-        self.sent(answerer)
+        self.clear_unsent(writer)
         self.unsent_bytes += size_bytes
-        self._unsent[answerer] = _Unsent(size_bytes, now_ms)
+        self._unsent[writer] = _Unsent(size_bytes, now_ms)
 
-    def sent(self, answerer: Answerer) -> None:
+    def clear_unsent(self, writer: ResponseWriter) -> None:
         """Forget the unsent bytes of a connection: they were read, or it is closed."""
-        unsent = self._unsent.pop(answerer, None)
+        unsent = self._unsent.pop(writer, None)
         if unsent is not None:
             self.unsent_bytes -= unsent.size_bytes
 
@@ -123,15 +123,15 @@ class MemoryBudget:
         return max(FETCH_BYTES_MIN, self.limit_bytes - self.unsent_bytes)
 
     def _close_stalled(self, now_ms: float) -> None:
-        for answerer, unsent in list(self._unsent.items()):
-            size_bytes = answerer.unsent_now()
+        for writer, unsent in list(self._unsent.items()):
+            size_bytes = writer.unsent_bytes_now()
             if size_bytes < unsent.size_bytes:
                 self.unsent_bytes -= unsent.size_bytes - size_bytes
                 unsent.size_bytes = size_bytes
                 unsent.since_ms = now_ms
             elif now_ms - unsent.since_ms >= STALLED_MS:
-                self.sent(answerer)
-                answerer.give_up_answers()
+                self.clear_unsent(writer)
+                writer.close_unread()
 
 
 def memory_limit(configured_bytes: int) -> int:

@@ -55,7 +55,7 @@ class Fleet:
 
     def running(self, target: Target) -> Cluster:
         """Return the server of the target. Raises `ServerFailed` when it does not start, now or earlier."""
-        name = target.server
+        name = target.product_name
         if name in self.absent:
             raise ServerFailed(self.absent[name])
         if name not in self._running:

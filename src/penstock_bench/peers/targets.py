@@ -23,16 +23,16 @@ _TWO_REPLICAS = {"min.insync.replicas": "2"}
 
 
 class Target(msgspec.Struct, frozen=True, eq=False):
-    """`server` names a product of `PRODUCTS`; `options` are the stream's settings by the product's own names."""
+    """`product_name` names a product of `PRODUCTS`; `options` are the stream's settings by the product's own names."""
 
     name: str
-    server: str
+    product_name: str
     durability: Durability = SYNCED
     options: dict[str, str] = {}
 
     @property
     def product(self) -> Product:
-        return PRODUCTS[self.server]
+        return PRODUCTS[self.product_name]
 
     @property
     def is_ours(self) -> bool:
@@ -116,9 +116,9 @@ def speaks_kafka(target: Target) -> bool:
     return target.product.dialect == "kafka"
 
 
-def one_of_each_server(targets: Iterable[Target]) -> list[Target]:
-    """Return the first target of each server, for measurements that depend on the server only."""
+def one_of_each_product(targets: Iterable[Target]) -> list[Target]:
+    """Return the first target of each product, for measurements that depend on the product only."""
     found: dict[str, Target] = {}
     for target in targets:
-        found.setdefault(target.server, target)
+        found.setdefault(target.product_name, target)
     return list(found.values())

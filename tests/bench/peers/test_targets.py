@@ -12,7 +12,7 @@ from penstock_bench.peers.targets import (
     TRANSACTION_TARGETS,
     Target,
     comparable_pairs,
-    one_of_each_server,
+    one_of_each_product,
     speaks_kafka,
 )
 
@@ -26,14 +26,14 @@ def test_every_target_has_a_name_of_its_own_and_a_server_that_a_client_speaks_to
 
 
 def test_every_product_has_a_target() -> None:
-    assert {each.server for each in (*TARGETS, *TRANSACTION_TARGETS, *CLUSTER_TARGETS)} == set(PRODUCTS)
+    assert {each.product_name for each in (*TARGETS, *TRANSACTION_TARGETS, *CLUSTER_TARGETS)} == set(PRODUCTS)
 
 
 def test_targets_with_acknowledgements_from_the_page_cache_speak_kafka_and_have_a_counterpart() -> None:
     cached = [target for target in TARGETS if target.durability == PAGE_CACHE]
     assert [target.is_ours for target in cached] == [True, False]
     assert all(speaks_kafka(target) for target in cached)
-    assert {t.server for t in cached} < {t.server for t in TARGETS if t.durability == SYNCED}
+    assert {t.product_name for t in cached} < {t.product_name for t in TARGETS if t.durability == SYNCED}
 
 
 def test_each_durability_of_clusters_is_that_of_penstock_and_of_others() -> None:
@@ -58,8 +58,8 @@ def test_penstock_is_compared_with_targets_that_acknowledge_at_the_same_point() 
 
 
 def test_measurements_of_a_server_alone_use_one_target_of_each_server() -> None:
-    servers = [target.server for target in one_of_each_server(TARGETS)]
-    assert sorted(servers) == sorted({target.server for target in TARGETS})
+    servers = [target.product_name for target in one_of_each_product(TARGETS)]
+    assert sorted(servers) == sorted({target.product_name for target in TARGETS})
 
 
 def test_a_missing_client_library_is_reported_with_the_command_to_install_it(

@@ -37,8 +37,9 @@ class MirrorClient:
 
     def report(self, name: str) -> MirrorReport:
         """What all brokers report. A broker that is down reports nothing of the partitions it led."""
-        if name not in self.names():
-            raise not_found("mirror", name, self.names(), "list them with `penstock mirror list`")
+        names = self.names()
+        if name not in names:
+            raise not_found("mirror", name, names, "list them with `penstock mirror list`")
         answers: list[Any] = []
         silent: list[CommandError] = []
         for broker in self._client.brokers():
@@ -54,14 +55,21 @@ class MirrorClient:
         return report_of(name, answers, [str(each) for each in silent])
 
     def wait(self, name: str, timeout_s: float, what: str, find: Callable[[MirrorReport], T | None]) -> T:
-        """Ask for reports until `find` returns something. Raises `CommandError` at the timeout."""
+        """Ask for reports until `find` returns something. Raises `CommandError` at the timeout.
+
+        A broker may learn of the mirror a moment later than the controller, and brokers may fail meanwhile.
+        """
         deadline = time.monotonic() + timeout_s
         while True:
-            report = self.report(name)
-            found = find(report)
-            if found is not None:
-                return found
-            if time.monotonic() >= deadline:
+            try:
+                report = self.report(name)
+            except CommandError as error:
+                reasons = str(error)
+            else:
+                found = find(report)
+                if found is not None:
+                    return found
                 reasons = "; ".join(report.failures[:3]) or f"it is {report.state}"
+            if time.monotonic() >= deadline:
                 raise CommandError(f"{what} after {timeout_s:.0f} s: {reasons}")
             time.sleep(_POLL_S)

@@ -25,8 +25,7 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.mirrors import MIRROR, MIRRORED_ACLS, Mirror, MirrorState
 from penstock.cluster.metadata.topic_names import invalid_name_reason
 from penstock.config import java_properties
-from penstock.config.patterns.automaton import Pattern
-from penstock.config.patterns.syntax import InvalidPattern
+from penstock.config.patterns import InvalidPattern, Pattern
 from penstock.config.property import ConfigError
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import ConfigRecord
@@ -49,10 +48,12 @@ _ONLY_AT_FIRST: Final = frozenset({mirrors.MAY_ADOPT})
 
 def client_settings(mirror: Mirror) -> ClientSettings:
     """How to connect to the source. Raises `SettingsError` or `ConfigError`."""
-    properties = java_properties.parse(mirror.client)
-    return ClientSettings.from_properties(
-        {"client.id": f"penstock-mirror-{mirror.name}", **properties, "bootstrap.servers": mirror.servers}
-    )
+    defaults = {
+        "client.id": f"penstock-mirror-{mirror.name}",
+        "default.api.timeout.ms": "10000",  # the follower retries anyway, and reports each failure
+    }
+    given = java_properties.parse(mirror.client)
+    return ClientSettings.from_properties({**defaults, **given, "bootstrap.servers": mirror.servers})
 
 
 def topic_filter(mirror: Mirror) -> Callable[[str], bool]:

@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from penstock.config.patterns.syntax import InvalidPattern
+from penstock.config.patterns import InvalidPattern
 from penstock.groups.base.assignment import Assignment, topic_messages
 from penstock.groups.base.context import ConsumerContext, ConsumerSettings
 from penstock.groups.base.errors import GroupError, fenced_member, group_full, require, unknown_member

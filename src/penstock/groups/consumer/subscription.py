@@ -3,8 +3,7 @@
 import logging
 from collections.abc import Callable
 
-from penstock.config.patterns.automaton import Pattern
-from penstock.config.patterns.syntax import InvalidPattern
+from penstock.config.patterns import InvalidPattern, Pattern
 from penstock.groups.base.context import ConsumerContext
 from penstock.groups.base.topics import hash_topics
 from penstock.groups.consumer.group import ConsumerGroup
@@ -13,8 +12,7 @@ from penstock.groups.consumer.records import ResolvedRegex
 
 log = logging.getLogger(__name__)
 
-_STEPS_MAX = 5000
-_WORK_MAX = 500_000  # visits to steps for all topics; about a tenth of a second
+_WORK_MAX = 1_000_000_000  # for all topics; at most some tenths of a second
 
 
 def subscribe(
@@ -58,7 +56,7 @@ def resolve(regex: str, ctx: ConsumerContext, may_describe: Callable[[str], bool
 
 
 def _pattern(regex: str) -> Pattern:
-    return Pattern(regex, steps_max=_STEPS_MAX, work_max=_WORK_MAX)
+    return Pattern(regex, work_max=_WORK_MAX)
 
 
 def _resolved(topics: list[str], ctx: ConsumerContext) -> ResolvedRegex:

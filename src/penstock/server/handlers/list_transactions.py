@@ -6,8 +6,7 @@ v2 by a pattern for the whole transactional id (KIP-1152). Ids that may not be d
 
 import asyncio
 
-from penstock.config.patterns.automaton import Pattern
-from penstock.config.patterns.syntax import InvalidPattern
+from penstock.config.patterns import InvalidPattern, Pattern
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import list_transactions as api
 from penstock.security.operations import Operation

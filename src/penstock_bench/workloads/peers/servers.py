@@ -12,7 +12,7 @@ from penstock_bench.peers.targets import (
     KAFKA_SYNCED,
     PENSTOCK,
     Target,
-    one_of_each_server,
+    one_of_each_product,
     speaks_kafka,
 )
 from penstock_bench.peers.tasks import Where
@@ -31,7 +31,7 @@ _START_WITHIN_S = 240.0
 
 def create_partitions(bench: Bench) -> None:
     for count in bench.scale.peers.partition_counts:
-        targets = one_of_each_server(bench.fleet.targets(speaks_kafka))
+        targets = one_of_each_product(bench.fleet.targets(speaks_kafka))
         what = f"{count:,} partitions"
         bench.log(what)
         bench.for_each(targets, partial(_measure_partitions, bench, count), what)
@@ -103,7 +103,7 @@ _NEW, _AGAIN = "start, new directory", "start, after a clean stop"
 
 
 def start(bench: Bench) -> None:
-    targets = one_of_each_server(bench.fleet.targets())
+    targets = one_of_each_product(bench.fleet.targets())
     for _ in bench.rounds("start", bench.scale.peers.starts):
         bench.for_each(targets, partial(_measure_start, bench), "start")
     for what in (_NEW, _AGAIN, "idle memory"):
@@ -137,7 +137,7 @@ def recover(bench: Bench) -> None:
     sizes_mib = bench.scale.peers.log_sizes_mib
     bench.for_each(bench.fleet.targets(), partial(_measure_kill, bench), "recovery")
     board.compare(_KILLED, *KAFKA)
-    targets = one_of_each_server(bench.fleet.targets(speaks_kafka))
+    targets = one_of_each_product(bench.fleet.targets(speaks_kafka))
     for size_mib in sizes_mib:
         bench.for_each(targets, partial(_measure_stop, bench, size_mib), "clean stop")
     for target in targets if len(sizes_mib) > 1 else ():
