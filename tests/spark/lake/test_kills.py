@@ -85,9 +85,9 @@ class Driver:
             count -= line.startswith("batch")
         return True
 
-    def await_end(self) -> bool:
+    def await_end(self, timeout_s: float) -> bool:
         """Wait until the driver has ended; whether it ended well."""
-        return self._process.wait(FINISH_TIMEOUT_S) == 0
+        return self._process.wait(timeout_s) == 0
 
     def log_tail(self) -> str:
         return self._log.read_text()[-4000:]
@@ -153,11 +153,11 @@ def driver_with_batches(driver: Driver, start: Callable[[], Driver], batches: in
     raise AssertionError(driver.log_tail())
 
 
-def finish(start: Callable[[str], Driver]) -> None:
+def finish(start: Callable[[str], Driver], timeout_s: float = FINISH_TIMEOUT_S) -> None:
     """Let what is in the topic come into the tables."""
     for _ in range(STARTS_MAX):
         driver = start("--once")
-        if driver.await_end():
+        if driver.await_end(timeout_s):
             return
     raise AssertionError(driver.log_tail())
 

@@ -1,6 +1,6 @@
 """A topic of changes into tables, with driver, Python workers and broker killed at random: the tables equal a model.
 
-UPSERT_CHANGES (default 100,000), UPSERT_KEYS (10,000) and UPSERT_KILLS (10) set the size.
+UPSERT_CHANGES (default 100,000), UPSERT_KEYS (10,000), UPSERT_KILLS (10) and UPSERT_BATCHES (40) set the size.
 """
 
 import json
@@ -28,7 +28,8 @@ CHANGES = int(os.environ.get("UPSERT_CHANGES", "100000"))
 KEYS = int(os.environ.get("UPSERT_KEYS", "10000"))
 KILLS = int(os.environ.get("UPSERT_KILLS", "10"))
 PARTITIONS = 2
-BATCHES = 40
+BATCHES = int(os.environ.get("UPSERT_BATCHES", "40"))
+FINISH_TIMEOUT_S = 3_600.0
 DELETED, REPEATED = 0.15, 0.05
 LATE_BY_MAX = 2_000
 VICTIMS: tuple[Victim, ...] = ("driver", "worker", "broker")
@@ -83,7 +84,7 @@ def test_tables_equal_the_model_after_many_kills(
             time.sleep(chance.uniform(0, 0.5))  # the moment is what is drawn
             strike(VICTIMS[kill % len(VICTIMS)], driver, own_broker, chance)
         drivers[-1].kill()
-        finish(start)
+        finish(start, FINISH_TIMEOUT_S)
     finally:
         for each in drivers:
             each.kill()
