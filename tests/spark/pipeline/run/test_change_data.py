@@ -55,9 +55,10 @@ class Database:
 
     def run(self, decode: str, outputs: str, source: str = "") -> int:
         path = self.directory / "cdc.yaml"
+        topics = source or f"pattern: {self.prefix}[.](public[.].*|transaction)"
         text = (
             f"pipeline: {self.prefix}\nbootstrap_servers: {self.bootstrap}\nsources:\n  changes:\n"
-            f"    {source or f'pattern: {self.prefix}[.](public[.].*|transaction)'}\n    decode: {decode}\noutputs:\n{outputs}\n"
+            f"    {topics}\n    decode: {decode}\noutputs:\n{outputs}\n"
         )
         return run(read_yaml(text, str(path), {}), once=True, spark=self.spark, quiet=True).exit_code
 

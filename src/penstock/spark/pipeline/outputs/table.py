@@ -99,7 +99,7 @@ class TableTarget(Target, frozen=True, kw_only=True):
             yield str(wrong)
         yield from self._placeholder_problems()
         if self.maintain is not None and self.for_each_topic:
-            yield "`maintain` is not for `for_each_topic`: run `penstock table compact` for each table from time to time"
+            yield "`maintain` is not for `for_each_topic`: run `penstock table compact` for each table"
         elif self.maintain is not None:
             yield from maintain_problems(self.maintain)
 

@@ -89,7 +89,7 @@ def reset_query(pipeline: Pipeline, query: PlannedQuery, to: str) -> str | None:
     root = local_root(pipeline)
     if root is None:
         raise ValueError(
-            f"the checkpoints in {checkpoint_root(pipeline)} are not on this machine, and cannot be moved away: give the "
+            f"the checkpoints in {checkpoint_root(pipeline)} are not on this machine and cannot be moved: give the "
             f"output {query.key} another name in the file, under which it starts anew"
         )
     resets = {**read_resets(pipeline), query.key: to}
