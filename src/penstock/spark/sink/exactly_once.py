@@ -128,7 +128,7 @@ class BatchDecider:
         )
 
     def _is_nothing(self, written: WrittenBatch) -> bool:
-        """Say whether a batch needs no decision: it has no rows, and no lost task has an id that could be reused."""
+        """Say whether a batch needs no decision: it has no rows, and no id of a lost task could be used again."""
         if written.members:
             return False
         last = self.last_decision()
