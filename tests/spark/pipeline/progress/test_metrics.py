@@ -4,10 +4,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from penstock.spark.pipeline.progress.metrics import MetricsAddress, MetricsServer, exposition
-from penstock.spark.pipeline.progress.status import PAUSED, RUNNING, QueryStatus, RunStatus
+from penstock.spark.pipeline.progress.status import PAUSED, RUNNING, MaintenanceStatus, QueryStatus, RunStatus
+from penstock.spark.pipeline.progress.terminal import describe_maintenance
 
 STATUS = RunStatus(
     pipeline="shop",
@@ -67,3 +69,13 @@ def test_the_metrics_are_served(server: MetricsServer) -> None:
 def test_another_path_says_where_the_metrics_are(server: MetricsServer) -> None:
     with pytest.raises(urllib.error.HTTPError, match="404: the metrics are at /metrics"):
         urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=10)
+
+
+def test_tables_that_are_looked_after_have_lines_of_their_own() -> None:
+    done = MaintenanceStatus(output="table", passes=2, last_ms=1_500, files_merged=7, files_made=1)
+    lines = exposition(msgspec.structs.replace(STATUS, maintenance=(done,))).splitlines()
+    assert 'penstock_pipeline_maintenance_files_merged_total{pipeline="shop",output="table"} 7' in lines
+    assert 'penstock_pipeline_maintenance_last_timestamp_seconds{pipeline="shop",output="table"} 1.5' in lines
+    assert describe_maintenance(done) == (
+        "table of table: maintained 2 times; merged 7 files into 1; removed 0 old files"
+    )

@@ -78,7 +78,7 @@ class Orders:
         self._thread.start()
 
     def _work(self) -> None:
-        while not self._stopping.wait(0.05):
+        while not self._stopping.wait(0.5):
             number = len(self.ids)
             self.ids.append(f"o{number}")
             for each in (number, max(0, number - 7)):

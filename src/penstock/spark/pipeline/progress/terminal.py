@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from penstock.spark.pipeline.core.secrets import redact
 from penstock.spark.pipeline.progress.status import MaintenanceStatus, QueryStatus
+from penstock.spark.text import counted
 
 COLUMNS = (
     "query",
@@ -64,7 +65,7 @@ def line(query: QueryStatus) -> str:
 
 
 def describe_maintenance(table: MaintenanceStatus) -> str:
-    parts = [f"{table.passes:,} passes of maintenance"]
+    parts = [f"maintained {counted(table.passes, 'time')}"]
     parts.append(f"merged {table.files_merged:,} files into {table.files_made:,}")
     parts.append(f"removed {table.files_removed:,} old files")
     if table.conflicts:
