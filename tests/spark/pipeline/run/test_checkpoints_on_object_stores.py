@@ -11,7 +11,7 @@ from penstock.spark.lake.formats import open_table
 from penstock.spark.lake.location import location_of
 from penstock.spark.pipeline.core.model import DedupeStep, Output, Pipeline, Step, TopicSource
 from penstock.spark.pipeline.outputs import TableTarget
-from penstock.spark.pipeline.run.tables import table_problems
+from penstock.spark.pipeline.run.tables import store_problems
 from tests.spark.lake.support import read
 from tests.spark.pipeline.run.test_runner import Shop
 from tests.support.broker import BrokerProcess
@@ -64,7 +64,7 @@ def test_a_bucket_for_checkpoints_that_does_not_exist_is_named(object_store: Obj
         checkpoints="s3://nowhere/cp",
         checkpoint_options=object_store.options,
     )
-    (problem,) = table_problems(pipeline)
+    (problem,) = store_problems(pipeline)
     assert problem.message.startswith("checkpoints: s3://nowhere/cp: the bucket does not exist")
 
 

@@ -22,7 +22,7 @@ from penstock.spark.pipeline.plan.plan import has_checkpoints, make_plan
 from penstock.spark.pipeline.rules.streams import stream_problems
 from penstock.spark.pipeline.run.runner import session_for
 from penstock.spark.pipeline.run.sample import no_samples, read_samples
-from penstock.spark.pipeline.run.tables import table_problems
+from penstock.spark.pipeline.run.tables import store_problems
 from penstock.spark.pipeline.run.topics import topic_problems
 
 
@@ -60,7 +60,7 @@ def check_pipeline(
         changes = make_plan(pipeline, spark, cluster)
         found += [each.problem for each in changes if each.verdict is not Verdict.GOES_ON]
     if partitions is not None:
-        found += [*topic_problems(pipeline, partitions), *table_problems(pipeline)]
+        found += [*topic_problems(pipeline, partitions), *store_problems(pipeline)]
     return Report(
         pipeline=pipeline, problems=sorted_problems(found), analysis=analysis, partitions=partitions
     )

@@ -58,7 +58,7 @@ from penstock.spark.pipeline.run.supervisor import (
     Starter,
     Supervisor,
 )
-from penstock.spark.pipeline.run.tables import table_problems
+from penstock.spark.pipeline.run.tables import checkpoint_problems, refused_tables
 from penstock.spark.pipeline.run.topics import client_settings, prepare_topics
 from penstock.spark.session import start_session
 
@@ -105,7 +105,7 @@ def run(
     with contextlib.ExitStack() as closing:
         closing.callback(display.close)
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
-        if unusable := list(table_problems(pipeline)):
+        if unusable := list(checkpoint_problems(pipeline)):
             raise PipelineError(pipeline.file, unusable)
         _prepare_topics(pipeline, queries)
         names = [query.name for query in queries]
@@ -166,7 +166,7 @@ def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
 
 
 def _refusing(start: Starter, refused: Mapping[str, str]) -> Starter:
-    """Refuse queries whose state is not that of the file: Spark does not notice every such change."""
+    """Refuse queries whose state is not that of the file, which Spark does not always notice, or without a table."""
 
     def start_if_state_fits(group: QueryGroup, on_output_failure: OnOutputFailure) -> RunningQuery:
         for member in group.members:
@@ -219,7 +219,8 @@ def _run_in(
     pipeline = with_columns(pipeline, read_samples(spark, pipeline))
     queries = plan_queries(pipeline)
     compiled = compile_streams(spark, pipeline)
-    refused = refused_queries(pipeline, queries, compiled, spark.version)
+    changed = refused_queries(pipeline, queries, compiled, spark.version)
+    refused = {**changed, **refused_tables(pipeline)}
     sources = {} if is_remote(spark) else sources_to_share(pipeline, queries, compiled)
     sources = {key: source for key, source in sources.items() if key not in refused}
     groups = group_queries(pipeline, queries, sources)

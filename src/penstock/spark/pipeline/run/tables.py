@@ -10,14 +10,27 @@ from penstock.spark.pipeline.outputs import TableTarget
 from penstock.spark.pipeline.run.checkpoint_store import checkpoint_problem
 
 
-def table_problems(pipeline: Pipeline) -> Iterator[Problem]:
+def store_problems(pipeline: Pipeline) -> Iterator[Problem]:
     """Report stores and catalogs that refuse this pipeline, and tables of another format."""
+    yield from checkpoint_problems(pipeline)
+    lines = {output.name: output.target.line for output in pipeline.outputs}
+    for name, reason in refused_tables(pipeline).items():
+        yield error(lines[name], f"output {name}: {reason}")
+
+
+def checkpoint_problems(pipeline: Pipeline) -> Iterator[Problem]:
     if wrong_checkpoints := checkpoint_problem(pipeline):
         yield error(pipeline.line, wrong_checkpoints)
+
+
+def refused_tables(pipeline: Pipeline) -> dict[str, str]:
+    """Return the reason for each output whose table cannot be written, by its name."""
+    refused: dict[str, str] = {}
     for output in pipeline.outputs:
         target = output.target
         if isinstance(target, TableTarget):
             try:
                 open_table(target.location(pipeline), target.table_format).verify()
             except TableError as wrong:
-                yield error(target.line, f"output {output.name}: {wrong}")
+                refused[output.name] = str(wrong)
+    return refused
