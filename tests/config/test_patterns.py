@@ -41,6 +41,25 @@ def test_syntax_that_re2_refuses_is_refused(pattern: str) -> None:
         Pattern(pattern)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("a(", "missing closing )"),
+        ("a[", "missing closing ]"),
+        ("*a", "missing argument to repetition operator"),
+        ("a**", "invalid nested repetition operator"),
+        ("a{1001}", "invalid repeat count"),
+        ("(?=a)", "invalid or unsupported Perl syntax"),
+        ("a\\", "trailing backslash at end of expression"),
+        ("a)", "unexpected )"),
+    ],
+)
+def test_messages_are_those_of_kafkas_engine(pattern: str, message: str) -> None:
+    with pytest.raises(InvalidPattern) as refused:
+        Pattern(pattern)
+    assert str(refused.value) == message
+
+
 @pytest.mark.parametrize("pattern", ["((a{10}){10}){10}" * 10, "a" * 6000, "\ud800"])
 def test_a_pattern_that_is_too_large_or_no_text_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidPattern):

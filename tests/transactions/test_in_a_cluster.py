@@ -59,10 +59,10 @@ class Scene:
         await self.on_home(self.transactions.ensure_ready(APP))
         await self.until(lambda: self.state_of(TRANSACTION_STATE).leader > 0)
         self.home = self.machines[self.state_of(TRANSACTION_STATE).leader - 1]
+        topics = (TOPIC, TRANSACTION_STATE)
+        await self.until(lambda: all(self.services.controller.image.partition(each, 0) for each in topics))
         await next(each for each in self.machines if each is not self.home).end(Ending.KILLED)
-        await self.until(
-            lambda: all(len(self.state_of(each).isr) == 2 for each in (TOPIC, TRANSACTION_STATE))
-        )
+        await self.until(lambda: all(len(self.state_of(each).isr) == 2 for each in topics))
         await self.until(lambda: isinstance(self.transactions.partitions.find(APP), CoordinatorPartition))
 
     @property

@@ -11,6 +11,19 @@ _MEMORY_BYTES_MAX: Final = 1 << 16
 """Memory of one pattern: its program, some 2,500 steps at most, and the states that RE2 caches."""
 
 
+_DESCRIPTIONS: Final = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+    "trailing \\": "trailing backslash at end of expression",
+}
+"""The messages that Kafka's engine, RE2 for Java, has in place of these."""
+
+
 class InvalidPattern(Exception):
     """RE2 does not accept the pattern, or it is too large."""
 
@@ -32,7 +45,8 @@ class Pattern:
         try:
             self._matcher = re2.compile(pattern, options)
         except re2.error as error:
-            raise InvalidPattern(error.args[0].decode(errors="replace")) from None
+            description = error.args[0].decode(errors="replace").partition(": ")[0]
+            raise InvalidPattern(_DESCRIPTIONS.get(description, description)) from None
         except UnicodeEncodeError:
             raise InvalidPattern("the pattern is not valid Unicode") from None
         self._steps: int = self._matcher._regexp.ProgramSize()  # noqa: SLF001  it has no public name

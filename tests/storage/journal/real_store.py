@@ -23,7 +23,9 @@ TOPIC_ID = Random(1).randbytes(16)
 
 
 class RealStore:
-    def __init__(self, path: Path, ring: SyncRing | None) -> None:
+    """Of `journal_bytes` a 64th is there from the start, and the rest is made when it is needed."""
+
+    def __init__(self, path: Path, ring: SyncRing | None, *, journal_bytes: int = 16 << 20) -> None:
         self.offload = ThreadOffload(4, "test")
         self.ring = ring
         self.store = LogStore.open(
@@ -33,7 +35,7 @@ class RealStore:
             new_cluster_id=lambda: "cluster",
             new_directory_id=lambda: os.urandom(16),
             offload=self.offload,
-            journal_bytes=16 << 20,
+            journal_bytes=journal_bytes,
             ring=ring,
         )
         self.flusher = Flusher(self.offload, SystemClock(), journal=self.store.journal, ring=ring)

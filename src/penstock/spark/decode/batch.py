@@ -119,5 +119,11 @@ class BatchDecoder:
         return None
 
 
+_SQL_NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "bool": "boolean"}
+
+
 def _type_name(kind: pa.DataType) -> str:
-    return f"decimal({kind.precision},{kind.scale})" if isinstance(kind, pa.Decimal128Type) else str(kind)
+    """Return the type's name in SQL."""
+    if isinstance(kind, pa.Decimal128Type):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _SQL_NAMES.get(str(kind), str(kind))
