@@ -26,7 +26,7 @@ KAFKA = Members([("one", 9093), ("two", 9093)], "CONTROLLER", are_controllers=Tr
 
 
 class Controller:
-    """Answers DescribeCluster; it told its features when it was dialed."""
+    """Answers DescribeCluster; its features are those of its handshake."""
 
     def __init__(self, error: ErrorCode = ErrorCode.NONE) -> None:
         self.info = BrokerInfo(address="one:9093", features={"metadata.version": 30})

@@ -68,7 +68,7 @@ def fetched(session: Session, query: str) -> tuple[list[tuple[Any, ...]], int, i
 
 
 def wait_for_end(bootstrap: str, topic: str, end: int) -> None:
-    """A transaction is complete a moment after its producer has been told so."""
+    """A transaction is complete a moment after its producer has its response."""
     client = cluster_of(bootstrap)
     tp = TopicPartition(topic, 0)
 

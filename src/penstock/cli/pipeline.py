@@ -330,7 +330,7 @@ def backfill(
     r"""Run a pipeline over the records of a time range, as a batch.
 
     The same range is written to an output only once, unless --force is given. With --replace the rows of the range are
-    made anew from all records since its begin, whoever wrote them before.
+    made anew from all records since its begin, no matter which run wrote them.
 
     For example:
 

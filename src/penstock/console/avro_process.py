@@ -5,8 +5,6 @@ size of the schema, the schema and the value, and answers with JSON:
 `{"decoded": …}` or `{"refused": [status, code, message]}`.
 """
 
-import asyncio
-import contextlib
 import resource
 import struct
 import sys
@@ -15,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from penstock.console.avro import decode_avro
+from penstock.console.child_process import run_module
 from penstock.console.refusals import Refused, bad_request
 
 _SIZE: Final = struct.Struct(">I")
@@ -28,26 +27,12 @@ _TOO_MUCH: Final = "The decoded Avro value is too large to show."
 async def decode_in_process(data: bytes, schema_text: str) -> Any:
     """Decode as `decode_avro` does. Raises `Refused`."""
     schema = schema_text.encode()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",  # do not import from the working directory
-        "-m",
-        "penstock.console.avro_process",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    request = _SIZE.pack(len(schema)) + schema + data
     try:
-        async with asyncio.timeout(_WAIT_S_MAX):
-            output, _ = await process.communicate(_SIZE.pack(len(schema)) + schema + data)
+        output, is_whole = await run_module("penstock.console.avro_process", request, _WAIT_S_MAX)
     except TimeoutError:
         raise bad_request(_TOO_MUCH) from None
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    if process.returncode != 0:
+    if not is_whole:
         raise bad_request(_TOO_MUCH)
     response = msgspec.json.decode(output)
     if "refused" in response:

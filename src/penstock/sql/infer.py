@@ -93,7 +93,7 @@ def envelope_columns(payload_type: str) -> tuple[JsonColumn, ...]:
 
 
 def infer_payload(values: Sequence[bytes]) -> str:
-    """Return the type of the payload of events; JSON if it cannot be told."""
+    """Return the type of the payload of events; JSON if it is unknown."""
     columns = infer_json(values) or ()
     return next((each.type for each in columns if each.name == "payload"), "JSON")
 

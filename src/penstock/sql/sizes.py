@@ -11,7 +11,7 @@ from penstock.sql.snapshot import Snapshot
 
 
 def partition_sizes(client: BlockingClient, snapshot: Snapshot) -> Mapping[int, int]:
-    """Return the bytes of each partition that its leader tells."""
+    """Return the bytes of each partition that its leader reports."""
     by_leader: dict[int, list[int]] = {}
     for partition in snapshot.ends:
         leader = client.leader(TopicPartition(snapshot.topic, partition))

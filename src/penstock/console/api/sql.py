@@ -3,11 +3,8 @@
 The broker may be installed without the extra `sql`: only the process imports it.
 """
 
-import asyncio
-import contextlib
 import importlib.util
 import ssl
-import sys
 from typing import Any, Final, Literal
 
 import msgspec
@@ -16,6 +13,7 @@ from aiohttp import web
 from penstock.client.aio import Client
 from penstock.client.settings import TlsSettings
 from penstock.console.broker_errors import BAD_REQUEST, TOO_MANY
+from penstock.console.child_process import run_module
 from penstock.console.refusals import Refused, bad_request
 from penstock.console.web import CLIENT, SQL_QUERIES, answer, body_of
 from penstock.distribution import pip_install
@@ -93,30 +91,15 @@ def _tls(client: Client) -> TlsSettings | None:
 
 
 async def _run(request: bytes) -> tuple[dict[str, Any], bytes]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",  # do not import from the working directory
-        "-m",
-        "penstock.sql.process",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
     try:
-        async with asyncio.timeout(SECONDS_MAX):
-            output, _ = await process.communicate(request)
+        output, is_whole = await run_module("penstock.sql.process", request, SECONDS_MAX)
     except TimeoutError:
         raise bad_request(
             f"The query took longer than {SECONDS_MAX:.0f} s: narrow it, for instance by _timestamp, or run it with "
             "`penstock sql`."
         ) from None
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
     line, _, rest = output.partition(b"\n")
-    if process.returncode != 0 or not line:
+    if not is_whole or not line:
         raise bad_request("The query needs more memory or processor time than the console gives it.")
     head: dict[str, Any] = msgspec.json.decode(line)
     return head, rest

@@ -8,8 +8,9 @@ A backfill is done once for each output and range; repeated, it writes nothing. 
 transaction as the rows, topics in `<checkpoints>/backfills.json` (a map of `<output> <from> <to>` to the time of the
 backfill). `again` writes a range again, after a change of the pipeline; earlier rows are not removed.
 
-`replace` makes the rows of a table anew whose value of a column is in the range, whoever wrote them, in one commit. It
-reads all records from the begin on, not only those of the range: a row may come from a record that arrived later.
+`replace` makes the rows of a table anew whose value of a column is in the range, no matter which run wrote them, in one
+commit. It reads all records from the begin on, not only those of the range: a row may come from a record that arrived
+later.
 """
 
 import datetime as dt

@@ -13,18 +13,17 @@ the key, the others are null. Tombstones are skipped: the delete before them say
 """
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from penstock.spark.decode.batch import DecoderError, Rejected, Skipped
+from penstock.spark.decode.batch import Rejected, Skipped
 from penstock.spark.decode.debezium.adapt import adapter
-from penstock.spark.decode.debezium.events import Columns, Form, Message, make_form, parse_avro
+from penstock.spark.decode.debezium.events import Columns, Form, Message, make_form
 from penstock.spark.decode.debezium.positions import order_of
 from penstock.spark.decode.debezium.types import Convert, converted, json_text
-from penstock.spark.decode.schema_registry import RegisteredSchema
 from penstock.spark.decode.settings import DebeziumDecoder
 
 OPERATIONS = ("c", "u", "d", "r", "t")
@@ -237,21 +236,6 @@ def _printable(value: Any) -> Any:
     if isinstance(value, list):
         return [_printable(each) for each in value]
     return value.hex() if isinstance(value, bytes) else value
-
-
-# -- columns that are not declared
-
-
-def registered_columns(found: RegisteredSchema) -> pa.Schema:
-    """Return the table's columns by a schema of a registry."""
-    try:
-        _, _, columns = parse_avro(found)
-    except Rejected as reason:
-        raise DecoderError(str(reason)) from None
-    return pa.schema([pa.field(name, column.kind) for name, column in columns.items()])
-
-
-RowReader = Callable[..., Row]
 
 
 def column_values(rows: Sequence[Row | None], name: str) -> list[Any]:
