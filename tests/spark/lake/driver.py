@@ -23,7 +23,7 @@ POLL_S = 0.1
 FAILURES_MAX = 20  # Spark gives a Python worker ten seconds to start, which a busy machine may not
 
 
-class Told(events.StreamingQueryListener):
+class ProgressPrinter(events.StreamingQueryListener):
     def onQueryStarted(self, event: events.QueryStartedEvent) -> None:  # noqa: N802  Spark's name
         print(f"started {event.name}", flush=True)
 
@@ -31,7 +31,7 @@ class Told(events.StreamingQueryListener):
         print(f"batch {event.progress.name} {event.progress.batchId}", flush=True)
 
     def onQueryIdle(self, event: events.QueryIdleEvent) -> None:  # noqa: N802  Spark's name
-        """Nothing to tell."""
+        """Nothing to print."""
 
     def onQueryTerminated(self, event: events.QueryTerminatedEvent) -> None:  # noqa: N802  Spark's name
         """This process reports the end."""
@@ -86,7 +86,7 @@ def started_session(directory: str) -> SparkSession:
         "spark.sql.warehouse.dir": os.path.join(directory, "warehouse"),
     }
     session = start_session("lake-driver", master="local[2]", settings=settings, is_short_run=True)
-    session.streams.addListener(Told())
+    session.streams.addListener(ProgressPrinter())
     return session
 
 

@@ -1,6 +1,7 @@
 """Writes to tables as the sink does, without Spark."""
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -73,3 +74,42 @@ def read(table: Table, *columns: str) -> list[dict[str, Any]]:
 
 def ids(table: Table) -> list[int]:
     return sorted(row["id"] for row in read(table, "id"))
+
+
+def commit_at_once(table: Table, drivers: int) -> int:
+    """Let drivers commit one batch with one row at the same time; return how many of them have committed it."""
+    commits = [
+        Commit(files=prepared(table, rows_of(1)), schema=SCHEMA, batch=Batch(query_id="q", batch_id=1))
+        for _ in range(drivers)
+    ]
+    outcomes: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda each=each: outcomes.append(table.commit(each))) for each in commits
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == drivers
+    return sum(outcomes)
+
+
+def write_batches_while(table: Table, work: Callable[[], int]) -> None:
+    """Write rows 0 to 11, each in a batch, and work on the table meanwhile, until the work has done something."""
+    put(table, rows_of(0), batch=("q", 0))
+    failures: list[BaseException] = []
+
+    def stream() -> None:
+        try:
+            for batch_id in range(1, 12):
+                put(table, rows_of(batch_id), batch=("q", batch_id))
+        except BaseException as error:
+            failures.append(error)
+
+    writer = threading.Thread(target=stream)
+    writer.start()
+    done = 0
+    while writer.is_alive() or not done:
+        done += work()
+    writer.join()
+    assert failures == []

@@ -1,4 +1,3 @@
-import threading
 from pathlib import Path
 
 import pytest
@@ -7,7 +6,7 @@ from penstock.spark.lake.errors import CommitConflict
 from penstock.spark.lake.formats import TABLE_FORMATS, open_table
 from penstock.spark.lake.maintenance import Maintained, MaintenanceRule, maintain
 from penstock.spark.lake.table import Table
-from tests.spark.lake.support import ids, put, rows_of
+from tests.spark.lake.support import ids, put, rows_of, write_batches_while
 
 WEEK_MS = 7 * 86_400_000
 RULE = MaintenanceRule(when_files=4, file_size_bytes=1 << 20, keep_versions_ms=WEEK_MS)
@@ -55,21 +54,5 @@ def test_it_gives_way_to_a_commit_that_came_first(table: Table, monkeypatch: pyt
 
 
 def test_a_stream_that_is_maintained_all_the_time_loses_and_doubles_nothing(table: Table) -> None:
-    put(table, rows_of(0), batch=("q", 0))
-    failures: list[BaseException] = []
-
-    def stream() -> None:
-        try:
-            for batch_id in range(1, 12):
-                put(table, rows_of(batch_id), batch=("q", batch_id))
-        except BaseException as error:
-            failures.append(error)
-
-    writer = threading.Thread(target=stream)
-    writer.start()
-    merged = 0
-    while writer.is_alive() or not merged:
-        merged += maintain(table, RULE, removes_old_files=True).files_merged
-    writer.join()
-    assert failures == []
+    write_batches_while(table, lambda: maintain(table, RULE, removes_old_files=True).files_merged)
     assert ids(table) == list(range(12))

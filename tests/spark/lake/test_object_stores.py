@@ -1,6 +1,5 @@
 """Tables in an object store, through a real S3 API: what `test_table` promises of directories holds there, too."""
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,9 @@ from penstock.cli.main import run
 from penstock.spark.lake.errors import StorageError, TableError
 from penstock.spark.lake.formats import existing_table, format_at, open_table
 from penstock.spark.lake.location import Location, location_of
-from penstock.spark.lake.table import Batch, Commit, Table
+from penstock.spark.lake.table import Table
 from tests.spark.lake.merge.support import change_of, tuples, upsert
-from tests.spark.lake.support import SCHEMA, ids, prepared, put, read, rows_of
+from tests.spark.lake.support import commit_at_once, ids, put, read, rows_of
 from tests.support.object_store import ObjectStore
 
 pytestmark = pytest.mark.xdist_group("object store")
@@ -49,19 +48,7 @@ def test_changes_are_merged_once_and_deleted_keys_stay_deleted(table: Table) -> 
 
 def test_of_drivers_that_commit_one_batch_at_once_one_commits_it(table: Table) -> None:
     put(table, rows_of(0), batch=("q", 0))
-    commits = [
-        Commit(files=prepared(table, rows_of(1)), schema=SCHEMA, batch=Batch(query_id="q", batch_id=1))
-        for _ in range(3)
-    ]
-    outcomes: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda each=each: outcomes.append(table.commit(each))) for each in commits
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == [False, False, True]
+    assert commit_at_once(table, drivers=3) == 1
     assert ids(table) == [0, 1]
 
 

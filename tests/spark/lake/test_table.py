@@ -15,8 +15,18 @@ from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.files import FileLayout
 from penstock.spark.lake.formats import TABLE_FORMATS, open_table
 from penstock.spark.lake.schema import table_schema
-from penstock.spark.lake.table import Batch, Commit, RowRange, Table
-from tests.spark.lake.support import SCHEMA, ids, prepared, put, read, rows_of, schema_of
+from penstock.spark.lake.table import Commit, RowRange, Table
+from tests.spark.lake.support import (
+    SCHEMA,
+    commit_at_once,
+    ids,
+    prepared,
+    put,
+    read,
+    rows_of,
+    schema_of,
+    write_batches_while,
+)
 
 HOUR_MS = 3_600_000
 
@@ -85,19 +95,7 @@ def test_a_table_can_be_made_before_it_has_rows(table: Table) -> None:
 
 def test_two_drivers_that_commit_the_same_batch_at_once_commit_it_once(table: Table) -> None:
     put(table, rows_of(0), batch=("q", 0))
-    commits = [
-        Commit(files=prepared(table, rows_of(1)), schema=SCHEMA, batch=Batch(query_id="q", batch_id=1))
-        for _ in range(4)
-    ]
-    outcomes: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda each=each: outcomes.append(table.commit(each))) for each in commits
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == [False, False, False, True]
+    assert commit_at_once(table, drivers=4) == 1
     assert ids(table) == [0, 1]
 
 
@@ -228,23 +226,7 @@ def test_small_files_are_merged_and_rows_stay(table: Table) -> None:
 
 
 def test_merging_while_a_stream_writes_loses_and_doubles_nothing(table: Table) -> None:
-    put(table, rows_of(0), batch=("q", 0))
-    failures: list[BaseException] = []
-
-    def stream() -> None:
-        try:
-            for batch_id in range(1, 12):
-                put(table, rows_of(batch_id), batch=("q", batch_id))
-        except BaseException as error:
-            failures.append(error)
-
-    writer = threading.Thread(target=stream)
-    writer.start()
-    merged = 0
-    while writer.is_alive() or not merged:
-        merged += table.compact(1 << 20).files_before
-    writer.join()
-    assert failures == []
+    write_batches_while(table, lambda: table.compact(1 << 20).files_before)
     assert ids(table) == list(range(12))
 
 

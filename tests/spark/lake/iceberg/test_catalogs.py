@@ -1,6 +1,5 @@
 """Iceberg tables in a REST catalog, which vends the store's credentials, and in Glue."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from pyiceberg.transforms import BucketTransform
 from penstock.spark.lake.errors import StorageError, TableError
 from penstock.spark.lake.formats import existing_table, open_table
 from penstock.spark.lake.location import location_of
-from penstock.spark.lake.table import Batch, Commit, Table
-from tests.spark.lake.support import SCHEMA, ids, prepared, put, rows_of, schema_of
+from penstock.spark.lake.table import Table
+from tests.spark.lake.support import SCHEMA, commit_at_once, ids, put, rows_of, schema_of
 from tests.support.object_store import ObjectStore
 from tests.support.rest_catalog import RestCatalogServer
 
@@ -74,19 +73,7 @@ def test_a_table_that_others_made_is_written_without_changing_its_properties(res
     theirs = rest.catalog.create_table("shop.orders", SCHEMA)
     table = existing_table(location_of("shop.orders", None, rest.properties))
     put(table, rows_of(0), batch=("q", 0))
-    commits = [
-        Commit(files=prepared(table, rows_of(1)), schema=SCHEMA, batch=Batch(query_id="q", batch_id=1))
-        for _ in range(3)
-    ]
-    outcomes: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda each=each: outcomes.append(table.commit(each))) for each in commits
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == [False, False, True]
+    assert commit_at_once(table, drivers=3) == 1
     assert ids(table) == [0, 1]
     assert "commit.retry.num-retries" not in theirs.refresh().properties
 
