@@ -99,7 +99,6 @@ def run(
 
     Without `spark` a session is started for the run and stopped after it.
     """
-    queries = plan_queries(pipeline)
     stopping = stopping or threading.Event()
     display = display or make_display(sys.stderr, quiet=quiet)
     with contextlib.ExitStack() as closing:
@@ -107,6 +106,7 @@ def run(
         closing.enter_context(run_lock(state_directory(pipeline), pipeline.name))
         if unusable := list(checkpoint_problems(pipeline)):
             raise PipelineError(pipeline.file, unusable)
+        queries = plan_queries(pipeline)
         _prepare_topics(pipeline, queries)
         names = [query.name for query in queries]
         write_starting(state_directory(pipeline), pipeline, names, now_ms())
@@ -116,7 +116,6 @@ def run(
         return _run_in(
             session,
             pipeline,
-            queries,
             once=once,
             display=display,
             stopping=stopping,
@@ -166,15 +165,17 @@ def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
 
 
 def _refusing(start: Starter, refused: Mapping[str, str]) -> Starter:
-    """Refuse queries whose state is not that of the file, which Spark does not always notice, or without a table."""
+    """Refuse queries whose state is not that of the file, which Spark does not always notice, or without a table.
 
-    def start_if_state_fits(group: QueryGroup, on_output_failure: OnOutputFailure) -> RunningQuery:
-        for member in group.members:
-            if member.key in refused:
-                raise CannotStart(refused[member.key])
+    They share no reads, so each is a group of its own.
+    """
+
+    def start_unless_refused(group: QueryGroup, on_output_failure: OnOutputFailure) -> RunningQuery:
+        if group.key in refused:
+            raise CannotStart(refused[group.key])
         return start(group, on_output_failure)
 
-    return start_if_state_fits
+    return start_unless_refused
 
 
 def _close_checkpoints(checkpoints: CheckpointStore, display: Display) -> None:
@@ -201,7 +202,6 @@ def _prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery]) -> None
 def _run_in(
     spark: SparkSession,
     pipeline: Pipeline,
-    queries: Sequence[PlannedQuery],
     *,
     once: bool,
     display: Display,
